@@ -21,7 +21,7 @@ namespace {
          first + static_cast<std::uint64_t>(bad - values.begin()), " is ", *bad, ", which is not finite");
 }
 
-// Values of a tensor of floats, or whole rows of blocks.
+// Reads values of a tensor of floats, or whole rows of blocks.
 void read_values(const TensorStore& store, const FileTensor& tensor, std::uint64_t first, std::span<float> out) {
     const WeightType type = *tensor.type;
     if (type == WeightType::f32) return store.read(tensor, 4 * first, std::as_writable_bytes(out));
@@ -55,11 +55,11 @@ Assembly::Assembly(const TensorStore& store, const NameMap& names, const Bluepri
     settle_type();
 }
 
-// ---- Finding ------------------------------------------------------------------------------------
+// ---- Finding the parts --------------------------------------------------------------------------
 
 void Assembly::find(const NameMap& names, const Blueprint& blueprint, ErrorCode code, const std::string& why) {
     if (add(names, blueprint, {name_, 0, static_cast<int>(rows_)}, code, why)) return;
-    std::vector<TensorPiece> pieces; // that others store apart
+    std::vector<TensorPiece> pieces; // for files that store them separately
     if (!names.rules.empty()) pieces = pieces_of({.name = name_, .shape = shape_}, blueprint);
     std::string missing = name_;
     bool complete = !pieces.empty();
@@ -78,7 +78,8 @@ void Assembly::find(const NameMap& names, const Blueprint& blueprint, ErrorCode 
          missing == name_ ? shape_text(shape_) : std::string("one"), ", found none", why);
 }
 
-// Adds what one of ours, or a piece of it, is made of. False if no line of the table leads to a tensor that is there.
+// Adds the parts of one of Ordo's tensors, or of a piece of it. False if no line of the table leads to an existing
+// tensor.
 bool Assembly::add(const NameMap& names, const Blueprint& blueprint, const TensorPiece& piece, ErrorCode code,
                    const std::string& why) {
     const auto look_up = [&](const std::string& name) { return find_tensor(*store_, names, name); };
@@ -106,7 +107,7 @@ TensorPart Assembly::part(const FileTensor& from, const NameRule& rule, const Te
                           const Blueprint& model, ErrorCode code, const std::string& why) const {
     const Blueprint& b = stack_of(name_, model);
     TensorPart part{&from, rule.layout == Layout::transposed, rule.plus_one, 1, 0, 0, piece.rows};
-    std::vector<std::int64_t> shape = shape_; // that theirs must have
+    std::vector<std::int64_t> shape = shape_; // the shape that the file's tensor must have
     shape[0] = piece.rows;
     switch (rule.layout) {
     case Layout::whole:
@@ -158,11 +159,11 @@ std::size_t Assembly::part_size() const {
     return std::max<std::size_t>(1, Safetensors::part / cols) * cols;
 }
 
-// The runs that [first, first + count) of our values lies in, of parts that are not transposed.
+// Visits the runs of Ordo's values [first, first + count), for parts that are not transposed.
 template <class Visit>
 void Assembly::for_runs(std::uint64_t first, std::uint64_t count, const Visit& visit) const {
     const auto cols = static_cast<std::uint64_t>(cols_);
-    std::uint64_t begin = 0; // of a run, in our values
+    std::uint64_t begin = 0; // of a run, in Ordo's values
     for (const TensorPart& part : parts_) {
         const std::uint64_t length = static_cast<std::uint64_t>(part.take) * cols,
                             end = begin + length * static_cast<std::uint64_t>(part.groups);
@@ -190,7 +191,7 @@ void Assembly::read_run(const Run& run, std::span<float> out) const {
 
 void Assembly::read_transposed(const TensorPart& part, std::span<float> out) const {
     const auto rows = static_cast<std::size_t>(part.take), cols = static_cast<std::size_t>(cols_);
-    std::vector<float> theirs(rows * cols); // [cols, rows]
+    std::vector<float> theirs(rows * cols); // in the file's layout: [cols, rows]
     read_values(*store_, *part.from, 0, theirs);
     check_finite(*store_, *part.from, theirs, 0);
     for (std::size_t r = 0; r < rows; ++r)
@@ -202,7 +203,7 @@ void Assembly::read(std::size_t first, std::span<float> out) const {
         for_runs(first, out.size(), [&](const Run& run) { read_run(run, out.subspan(run.to - first, run.count)); });
         return;
     }
-    for (const TensorPart& part : parts_) { // all of it, and no other layouts beside
+    for (const TensorPart& part : parts_) { // all of it; there are no other layouts
         const std::size_t n = static_cast<std::size_t>(part.take * cols_);
         read_transposed(part, out.first(n));
         out = out.subspan(n);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// One of our tensors, put together from those of a file.
+// One of Ordo's tensors, assembled from those of a file.
 #pragma once
 
 #include "formats/name_map.h"
@@ -8,50 +8,50 @@
 
 namespace ordo {
 
-// Rows of one tensor of the file: of each group of `stride` rows, those from `first` on, `take` of them.
+// Rows of one tensor of the file: `take` rows from `first` on, of each group of `stride` rows.
 struct TensorPart {
     const FileTensor* from = nullptr;
-    bool transposed = false; // [columns, rows] in the file; all of it
+    bool transposed = false; // [columns, rows] in the file; the whole tensor
     bool plus_one = false;
     std::int64_t groups = 1, stride = 0, first = 0, take = 0;
 
     std::int64_t rows() const { return groups * take; }
 };
 
-// Where a tensor's values come from. Of rank 1 each value is a row of one column.
+// The source of a tensor's values. In a tensor of rank 1 each value is a row of one column.
 class Assembly {
 public:
-    // Finds the parts of a tensor and checks their shapes. Throws Error(code) for one that is absent or of another
-    // shape, with why added to the message, and Error(model) for one whose type weights cannot have. The store must
+    // Finds the parts of a tensor and checks their shapes. Throws Error(code), with why in the message, for a tensor
+    // that is missing or has another shape, and Error(model) for a type that weights cannot have. The store must
     // outlive it.
     Assembly(const TensorStore& store, const NameMap& names, const Blueprint& blueprint, const TensorSpec& spec,
              const std::string& where, ErrorCode code = ErrorCode::model, const std::string& why = {});
 
-    // What keeps all values without loss: the type of the parts; f32 if they differ, or are not just moved.
+    // A type that holds all values without loss: that of the parts, or f32 if they differ or need a computation.
     WeightType type() const { return type_; }
     std::span<const TensorPart> parts() const { return parts_; }
-    // Whether rows can be read at the cost of their own bytes.
+    // Whether reading some rows costs no more than their own bytes.
     bool divisible() const;
 
-    // Values as floats from `first` on, by the calling thread alone: whole rows of blocks, and all of what is not
-    // divisible. Throws Error(model) for one that is not finite.
+    // Reads values as floats from `first` on, on the calling thread alone: whole rows of blocks, and all of a tensor
+    // that is not divisible. Throws Error(model) for a value that is not finite.
     void read(std::size_t first, std::span<float> out) const;
-    // All of them, by all threads.
+    // Reads all values, on all threads.
     void read(std::span<float> out) const;
-    // Values of whole rows, about Safetensors::part of them: what is worth a thread.
+    // The values of whole rows, about Safetensors::part: enough work for a thread.
     std::size_t part_size() const;
-    // Of rows that are moved as they are: their types from the first to the last, one or more; else none.
+    // The types of rows that are moved without conversion, from first to last. Empty if rows need a conversion.
     std::vector<TypedRows> bands() const;
-    // Rows of halves or blocks of one such band as they are stored, from row `first` on, by the calling thread alone.
-    // Throws Error(model) for a half or a scale that is not finite.
+    // Reads f16, bf16 or block rows of one such band in their stored form, from row `first` on, on the calling thread
+    // alone. Throws Error(model) for a number or a scale that is not finite.
     void read_stored(std::int64_t first, std::span<std::byte> out) const;
-    std::vector<std::byte> read_stored() const; // all rows, if there is but one band
+    std::vector<std::byte> read_stored() const; // all rows, if there is one band
 
 private:
-    // A stretch of rows that follow each other in one part and in the file.
+    // A run of rows that are contiguous in one part and in the file.
     struct Run {
         const TensorPart* part;
-        std::uint64_t from, to, count; // values: where in the file's tensor, where in ours, how many
+        std::uint64_t from, to, count; // in values: the start in the file's tensor, the start in Ordo's, the count
     };
     template <class Visit>
     void for_runs(std::uint64_t first, std::uint64_t count, const Visit& visit) const;

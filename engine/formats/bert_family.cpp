@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What BERT and the models after it have in common.
+// The common parts of BERT and its relatives.
 #include "formats/config_values.h"
 
 namespace ordo {

@@ -9,7 +9,7 @@
 namespace ordo {
 namespace {
 
-// How many elements of a list repeat, where the last time may be cut short.
+// The number of elements after which a list repeats. The last repetition may be cut short.
 template <class T>
 std::size_t period_of(std::span<const T> list) {
     for (std::size_t period = 1; period < list.size(); ++period) {
@@ -20,7 +20,7 @@ std::size_t period_of(std::span<const T> list) {
     return list.size();
 }
 
-// Where rope's parameters stand, in the new form or the old.
+// The parameters of rope, from the new form or the old.
 struct RopeConfig {
     std::optional<Config> scaling; // factors and the rest
     double theta, share;
@@ -70,7 +70,7 @@ void write_yarn(const Config& config, const Config& s, int context, SpecWriter& 
     (void)config;
 }
 
-// A factor for each pair of columns that turns.
+// A factor for each pair of columns that rotates.
 std::vector<double> factors(const Config& s, std::string_view key, int width) {
     const auto pairs = static_cast<std::size_t>(width / 2);
     std::vector<double> list = s.numbers(key, 1e-4, 1e6);
@@ -123,7 +123,7 @@ void write_scaling(const Config& config, const Config& s, int context, int width
     }
 }
 
-// The columns of a head that turn, by pairs.
+// The columns of a head that rotate, as pairs.
 int turning_columns(const Config& config, const RopeConfig& rope, const RopeKeys& keys, int d_head) {
     const int width = static_cast<int>(d_head * rope.share);
     if (width >= 2 && width % 2 == 0) return width;
@@ -139,7 +139,7 @@ Activation activation_of(const Config& config, std::string_view key, std::string
     const std::string name = config.text(key, fallback);
     if (name == "relu") return Activation::relu;
     if (name == "gelu") return Activation::gelu;
-    // gelu_fast is the same formula as gelu_new, multiplied out.
+    // gelu_fast is the formula of gelu_new, expanded.
     if (name == "gelu_new" || name == "gelu_pytorch_tanh" || name == "gelu_fast" || name == "gelu_tanh")
         return Activation::gelu_tanh;
     if (name == "silu" || name == "swish") return Activation::silu;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A directory as Hugging Face's transformers writes it: config.json, model.safetensors or its shards, or
-// pytorch_model.bin or its shards, and, where they are there, tokenizer.json (or vocab.json and merges.txt, Marian's
-// files or SentencePiece's), tokenizer_config.json, special_tokens_map.json and generation_config.json.
+// A directory in the form of Hugging Face's transformers: config.json, and model.safetensors or its shards, or
+// pytorch_model.bin or its shards. If they exist, tokenizer.json (or vocab.json and merges.txt, Marian's files or
+// SentencePiece's), tokenizer_config.json, special_tokens_map.json and generation_config.json.
 #include "core/error.h"
 #include "core/utf8.h"
 #include "formats/architecture.h"
@@ -22,14 +22,14 @@ namespace fs = std::filesystem;
 
 // ---- Weights ------------------------------------------------------------------------------------
 
-// A shard lies in the directory itself: what would lead out of it is refused.
+// A shard is in the directory itself: a name that leads out of it is refused.
 void check_shard_name(const std::string& name, const std::string& where) {
     if (name.empty() || name.find_first_of("/\\") != name.npos || name == "." || name == "..")
         fail(ErrorCode::model, where, ": 'weight_map': expected the name of a file in this directory, found '",
              printable(name), "'");
 }
 
-// The files of weights that a directory may have, the first first.
+// The possible weight files of a directory, in order of preference.
 struct WeightFiles {
     std::string_view one, index;
     void (*add)(TensorStore& store, const fs::path& path);
@@ -83,7 +83,7 @@ void add_weights(TensorStore& store, const fs::path& directory) {
              : "");
 }
 
-// A template of chats: in a file of its own, or in tokenizer_config.json. Empty: none.
+// The chat template, from a file of its own or from tokenizer_config.json. Empty if there is none.
 std::string chat_template(const fs::path& directory) {
     const fs::path own = directory / "chat_template.jinja";
     if (is_there(own)) return read_file(own, most_config);
@@ -92,7 +92,7 @@ std::string chat_template(const fs::path& directory) {
     if (value == nullptr) return {};
     if (value->string()) return *value->string();
     if (!value->array()) return {};
-    for (const JsonValue& named : *value->array()) { // several, by name
+    for (const JsonValue& named : *value->array()) { // several templates, by name
         const JsonValue* const name = find_member(named, "name");
         const JsonValue* const text = find_member(named, "template");
         if (name != nullptr && name->string() && *name->string() == "default" && text != nullptr && text->string())
@@ -101,7 +101,7 @@ std::string chat_template(const fs::path& directory) {
     return {};
 }
 
-// What a directory without a config.json is.
+// Refuses a directory without a config.json, with a hint about its kind.
 [[noreturn]] void refuse_without_config(const fs::path& directory) {
     const std::string where = printable_path(directory);
     std::error_code error;
@@ -125,7 +125,7 @@ std::string chat_template(const fs::path& directory) {
          names.empty() ? "" : "; give one of its files: ", printable(names, 200));
 }
 
-// Weights in blocks of others' making. MLX names no method.
+// Refuses weights quantised by other tools. MLX names no method.
 void refuse_quantised(const Config& config) {
     constexpr const char* works =
         "none, and weights in F32, F16 or BF16 (a GGUF file of the same model may have blocks)";
@@ -165,7 +165,7 @@ Source hugging_face_source(const fs::path& directory) {
     source.encoding = std::move(plan.encoding);
     source.warnings = std::move(plan.warnings);
     source.metadata["source"] = "Hugging Face directory, model_type " + type;
-    if (std::string chat = chat_template(directory); !chat.empty() && utf8_valid(chat)) // or it could not be stored
+    if (std::string chat = chat_template(directory); !chat.empty() && utf8_valid(chat)) // else it cannot be stored
         source.metadata["chat_template"] = std::move(chat);
     read_pooling(directory, source);
     add_hugging_face_text(source, directory, type);

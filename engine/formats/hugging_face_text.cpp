@@ -13,8 +13,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The ids of a key such as eos_token_id: one, a list, or none. Those that the vocabulary does not have are none:
-// configs name ids of others' tokenizers.
+// The ids under a key such as eos_token_id: one, a list, or none. Ids outside the vocabulary are dropped, because
+// configs contain ids of other tokenizers.
 std::vector<Token> ids_of(const JsonValue& object, std::string_view key, int vocab_size) {
     std::vector<Token> ids;
     const auto add = [&](const JsonValue& value) {
@@ -38,7 +38,7 @@ std::vector<Token> ids_of(std::span<const JsonValue* const> objects, std::string
     return {};
 }
 
-// The token that a key such as eos_token names: its spelling, or an object with it.
+// The token under a key such as eos_token: its spelling, or an object with it.
 Token token_named(std::span<const JsonValue* const> objects, std::string_view key, const Tokenizer& tokenizer) {
     for (const JsonValue* object : objects) {
         const JsonValue* value = find_member(*object, key);
@@ -49,8 +49,8 @@ Token token_named(std::span<const JsonValue* const> objects, std::string_view ke
     return -1;
 }
 
-// What the files of a directory say of special tokens; ids in generation_config.json and config.json come before names
-// in the tokenizer's own two. Without a tokenizer the ids count alone.
+// The special tokens in the files of a directory. Ids in generation_config.json and config.json come before names in
+// the tokenizer's two files. Without a tokenizer, only the ids are used.
 class SpecialTokensOf {
 public:
     SpecialTokensOf(const fs::path& directory, const JsonValue& generation, const Tokenizer* tokenizer, int vocab_size)
@@ -85,8 +85,8 @@ private:
         const std::vector<Token> found = ids(id_key);
         return found.empty() ? by_name(key) : found.front();
     }
-    // What a decoder begins with beside an encoder; else what the tokenizer puts before a text, unless add_bos_token
-    // says otherwise.
+    // The start token of a decoder with an encoder. Otherwise the token that the tokenizer puts before a text, unless
+    // add_bos_token is false.
     Token start() const {
         if (const std::vector<Token> decoder = ids("decoder_start_token_id");
             !decoder.empty() && find_member(config_, "is_encoder_decoder") != nullptr)
@@ -107,7 +107,7 @@ private:
 
 enum class TokenizerFiles { none, json, marian, gpt2, sentence_piece };
 
-// Those that a directory's tokenizer is read from.
+// The kind of files for a directory's tokenizer.
 TokenizerFiles files_of(const fs::path& directory, const JsonValue& config, std::string_view model_type) {
     if (is_there(directory / "tokenizer.json")) return TokenizerFiles::json;
     if (has_marian_files(directory, model_type)) return TokenizerFiles::marian;
@@ -136,7 +136,7 @@ std::unique_ptr<const Tokenizer> read_tokenizer(const fs::path& directory, std::
          unread.empty() ? "" : " but " + unread + ", not read for this model");
 }
 
-// What a file recommends that cannot be read is no reason to refuse the model. null: nothing.
+// A broken generation_config.json does not make the model unusable. null: no recommendation.
 JsonValue read_generation(const fs::path& directory, std::vector<std::string>* warnings = nullptr) {
     try {
         return read_json_file(directory / "generation_config.json");
@@ -164,8 +164,8 @@ std::string model_type_of(const fs::path& directory) {
     return type != nullptr ? *type : "";
 }
 
-// A model without text still takes tokens, so that a file of SentencePiece's that says something else than its class
-// stands for is no reason to refuse all of it.
+// A model without text still accepts tokens. If a SentencePiece file contradicts its class, the model therefore loads
+// without text, with a warning.
 void add_sentence_piece_text(Source& source, const fs::path& directory, const JsonValue& config,
                              const std::string& model_type) {
     const auto read = [directory, model_type, vocab = source.blueprint.vocab_size] {

@@ -25,7 +25,7 @@ std::int32_t int_at(std::span<const std::byte> bytes, std::size_t at) {
     return value;
 }
 
-// What run.c calls them.
+// run.c's names.
 NameMap names() {
     return {.rules = {{"embedding", "token_embedding_table"},
                       {"layers.#.attention_norm", "layers.#.rms_att_weight"},
@@ -43,19 +43,19 @@ NameMap names() {
             .ignored = {}};
 }
 
-// Tensors that follow each other in a file, of each layer or one alone; without a name numbers that are skipped.
+// Consecutive tensors in a file, one for each layer or a single one. Numbers without a name are skipped.
 struct Run {
     const char* name;
     std::vector<std::int64_t> shape;
     bool of_layers = true;
 
-    Checked numbers() const { // of one
+    Checked numbers() const { // of one tensor
         Checked n(1);
         for (const std::int64_t size : shape) n = n * Checked(static_cast<std::uint64_t>(size));
         return n;
     }
     bool in_groups(int group) const { return group > 0 && shape.size() == 2; }
-    Checked bytes(int group) const { // of one
+    Checked bytes(int group) const { // of one tensor
         const Checked n = numbers();
         if (!in_groups(group)) return Checked(sizeof(float)) * n;
         return n + Checked(sizeof(float)) * Checked(n.value() / static_cast<std::uint64_t>(group));
@@ -80,8 +80,8 @@ std::vector<Run> runs_of(const Llama2cHeader& header) {
     return runs;
 }
 
-// Floats of numbers, from `first` on, that lie as bytes at one place of a file. Their groups' scales lie at another, a
-// float each.
+// Reads numbers from `first` on as floats. They are bytes at one place of a file, and the scales of their groups, a
+// float each, are at another.
 void read_groups(const File& file, std::uint64_t levels_at, std::uint64_t scales_at, std::uint64_t group,
                  std::uint64_t first, std::span<std::byte> out) {
     const std::uint64_t n = out.size() / sizeof(float), first_group = first / group;
@@ -111,7 +111,7 @@ void add_tensors(TensorStore& store, const std::shared_ptr<const File>& file, co
                           .bytes = n * sizeof(float),
                           .offset = at,
                           .file = floats};
-        if (run.in_groups(header.group)) { // a file of floats to whoever reads it
+        if (run.in_groups(header.group)) { // read as a file of floats
             const auto group = static_cast<std::uint64_t>(header.group);
             tensor.dtype = "I8";
             tensor.offset = 0;
@@ -132,7 +132,7 @@ void add_tensors(TensorStore& store, const std::shared_ptr<const File>& file, co
         }
 }
 
-// Of a header whose numbers are in range; none that wraps around is valid.
+// The size of a file with this header, whose numbers are in range. Invalid if it overflows.
 Checked file_bytes(const Llama2cHeader& header, const std::string& where) {
     Checked bytes(header.header_bytes());
     for (const Run& run : runs_of(header)) {
@@ -146,7 +146,7 @@ Checked file_bytes(const Llama2cHeader& header, const std::string& where) {
     return bytes;
 }
 
-// run.c begins with token 1, which also stands between texts.
+// run.c begins with token 1, which also separates texts.
 TextSide without_tokenizer(int vocab_size) {
     TextSide text;
     if (vocab_size < 3) return text;
@@ -163,7 +163,7 @@ T number_at(std::string_view bytes, std::size_t at) {
     return value;
 }
 
-// The version of a file, and where its sizes stand.
+// Reads the version of a file, and returns the place of its sizes.
 std::size_t read_version(std::span<const std::byte> start, const std::string& where, Llama2cHeader& header) {
     const auto check_size = [&](std::size_t expected) {
         if (start.size() < expected)

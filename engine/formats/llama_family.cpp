@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Llama's keys and names of tensors in transformers, which its many relatives share.
+// Llama's keys and tensor names in transformers, which its many relatives share.
 #include "formats/config_values.h"
 
 namespace ordo {
@@ -18,7 +18,7 @@ void read_llama_sizes(const Config& c, Blueprint& b) {
     b.d_ff = c.integer("intermediate_size");
     b.norm_eps = c.norm_eps("rms_norm_eps", 1e-6);
     b.activation = activation_of(c, c.first_of({"hidden_act", "hidden_activation"}), "silu");
-    // transformers makes the mask of all these decoders, and none where this is false.
+    // transformers creates the mask of all these decoders, and no mask if this is false.
     if (!c.flag("is_causal", true)) b.mask = Mask::bidirectional;
 }
 
@@ -29,7 +29,7 @@ int window_of(const Config& c, int usual) {
 
 void set_windows(const Config& c, Blueprint& b, int usual, const std::function<bool(int)>& fallback) {
     const std::vector<bool> sliding = sliding_layers(c, b.n_layers, fallback);
-    if (!c.flag("use_sliding_window", false)) return; // whatever sliding_window is then
+    if (!c.flag("use_sliding_window", false)) return; // for any sliding_window
     if (const int window = window_of(c, usual); window != 0) set_sliding(b, sliding, window);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// From a source to a model: the only place that reads weights into memory.
+// From a source to a model. Only this file reads weights into memory.
 #include "core/blas.h"
 #include "core/error.h"
 #include "core/parallel.h"
@@ -25,12 +25,12 @@ EncodingStack chosen_encodings(const Source& source, EncodingStack trained, cons
     return asked;
 }
 
-// Each of the specs in the file. Nothing has been allocated for their values yet.
+// Finds each of the specs in the file. Nothing is allocated for their values yet.
 std::vector<Assembly> find_tensors(const Source& source, std::span<const TensorSpec> specs,
                                    const EncodingStack& encodings, bool as_trained) {
     std::vector<Assembly> found;
     for (const TensorSpec& spec : specs) {
-        // An encoding that the weights were not trained with may want tensors that they do not have.
+        // An encoding other than the trained one may need tensors that the weights lack.
         const bool asked_for = !as_trained && of_encoding(spec.name);
         const std::string why = asked_for ? " (the encoding '" + encodings.spec() + "' needs it)" : "";
         found.push_back(source.assemble(spec, asked_for ? ErrorCode::usage : ErrorCode::model, why));
@@ -62,12 +62,12 @@ void warn(const Source& source, std::span<const Assembly> used, bool as_trained,
                            " more are not part of the model");
 }
 
-// Panels are filled up to 32 rows, so that of a few rows most is filling: such a matrix is smaller as floats.
+// Panels are padded to 32 rows, so that a matrix of few rows is mostly padding, and smaller as floats.
 WeightType without_filling(WeightType type, const TensorSpec& spec) {
     return packed_bytes(type, spec) > packed_bytes(WeightType::f32, spec) ? WeightType::f32 : type;
 }
 
-// What a tensor is in memory. With bands it is the halves or blocks that its rows are stored in, as they are.
+// The form of a tensor in memory. With bands, its rows stay in the f16, bf16 or blocks in which they are stored.
 struct Held {
     WeightType type;
     std::vector<TypedRows> bands;
@@ -87,7 +87,7 @@ Held in_memory(const Assembly& tensor, const TensorSpec& spec, const LoadOptions
         return Held{type, same ? bands : std::vector<TypedRows>()};
     };
     if (!options.dtype.empty()) return held_as(writable_type(options.dtype));
-    // As it is stored, with no second thoughts about the embedding.
+    // In its stored type, the embedding included.
     if (blocks && quantised(type_within(bands.front().type, spec))) {
         Held held{bands.front().type, std::move(bands)};
         if (held.bytes(spec) <= Held{WeightType::f32, {}}.bytes(spec)) return held;
@@ -96,7 +96,7 @@ Held in_memory(const Assembly& tensor, const TensorSpec& spec, const LoadOptions
     return held_as(tensor.type());
 }
 
-// The bytes of all weights in memory, and of the floats by way of which the largest of them gets its type.
+// The bytes of all weights in memory, and of the floats from which the largest of them is converted.
 struct MemoryNeed {
     std::uint64_t weights = 0, passing = 0;
 };
@@ -113,7 +113,7 @@ MemoryNeed memory_need(std::span<const TensorSpec> specs, std::span<const Assemb
     return need;
 }
 
-// The widest type in which the weights fit, for the end of an error: on the way from this file, or from one in that
+// The widest type in which the weights fit, for the end of an error: converted from this file, or from a file in that
 // type.
 std::string type_that_fits(std::span<const TensorSpec> specs, std::span<const Assembly> found, LoadOptions options,
                            std::uint64_t limit, bool passing) {
@@ -130,7 +130,7 @@ std::string type_that_fits(std::span<const TensorSpec> specs, std::span<const As
     return file;
 }
 
-// The caller's limit is one of the weights alone.
+// The caller's limit applies to the weights alone.
 void check_memory(const std::string& where, std::span<const TensorSpec> specs, std::span<const Assembly> found,
                   const LoadOptions& options) {
     const bool ours = options.max_memory == 0;
@@ -143,7 +143,7 @@ void check_memory(const std::string& where, std::span<const TensorSpec> specs, s
          of_all, type_that_fits(specs, found, options, limit, ours));
 }
 
-// The file's word alone must not make tables larger than its weights: positions beyond still work. An item of a sum
+// The file's context alone must not make tables larger than its weights; later positions still work. An item of a sum
 // has at most a row of the model's width, or of a head's, for each position.
 int positions_to_prepare(const Blueprint& blueprint, const EncodingStack& encodings, std::uint64_t bytes) {
     const auto row = static_cast<std::uint64_t>(std::max(blueprint.d_model, blueprint.d_head)) * sizeof(float);
@@ -151,10 +151,10 @@ int positions_to_prepare(const Blueprint& blueprint, const EncodingStack& encodi
     return static_cast<int>(std::min<std::uint64_t>(static_cast<std::uint64_t>(blueprint.context), affordable));
 }
 
-// A part of a tensor for one thread to read: values, or rows of a matrix that is packed in what it reads.
+// A part of a tensor for one thread to read: values, or rows of a matrix that is packed while reading.
 struct Share {
     const Assembly* tensor;
-    std::size_t first; // value, or row
+    std::size_t first; // index of a value, or of a row
     std::span<float> values;
     const Matrix* matrix = nullptr;
     std::size_t bytes = 0; // of the rows
@@ -162,10 +162,10 @@ struct Share {
     void read() const {
         if (matrix == nullptr) return tensor->read(first, values);
         const std::size_t n = (bytes + sizeof(float) - 1) / sizeof(float);
-        const auto memory = std::make_unique_for_overwrite<float[]>(n); // zeros would be written for nothing
+        const auto memory = std::make_unique_for_overwrite<float[]>(n); // without zeroing
         const std::span floats(memory.get(), n);
         const std::span rows = std::as_writable_bytes(floats).first(bytes);
-        if (matrix->type() == WeightType::f32) // whatever the file has
+        if (matrix->type() == WeightType::f32) // for any type in the file
             tensor->read(first * static_cast<std::size_t>(matrix->cols()), floats);
         else
             tensor->read_stored(static_cast<std::int64_t>(first), rows);
@@ -179,7 +179,7 @@ void share_values(const Assembly& tensor, std::span<float> values, std::vector<S
         shares.push_back({&tensor, first, values.subspan(first, std::min(size, values.size() - first))});
 }
 
-// Whole panels, few enough that what has been read stays in the cache next to the processor while it is packed.
+// Whole panels, few enough that the read rows stay in the nearest cache until they are packed.
 void share_rows(const Assembly& tensor, const Matrix& matrix, std::vector<Share>& shares) {
     constexpr std::size_t near_bytes = std::size_t{128} << 10;
     for (const Matrix::Band& band : matrix.bands()) {
@@ -194,16 +194,16 @@ void share_rows(const Assembly& tensor, const Matrix& matrix, std::vector<Share>
     }
 }
 
-// The weights, and beside() while those are read that stay what they are: it reads the tokenizer, which waits for the
-// processor where weights wait for memory. If both fail, the error is beside()'s. That stays on the calling thread,
-// whose heap has room from reading the header; another thread's would grow beside it.
+// Reads the weights. beside() runs while unconverted weights are read: it reads the tokenizer, which needs the
+// processor while the weights need memory. If both fail, the error is that of beside(). beside() stays on the calling
+// thread, whose heap has free space from reading the header; another thread's heap would grow.
 TensorMemory read_weights(const Source& source, const std::vector<TensorSpec>& specs, std::span<const Assembly> found,
                           std::span<const Held> held, const std::function<void()>& beside) {
     std::vector<WeightType> types;
     for (const Held& each : held) types.push_back(each.type);
     TensorMemory tensors(specs, types);
     std::vector<Share> shares;
-    std::vector<std::size_t> others; // tensors that are packed or unpacked, each by all threads
+    std::vector<std::size_t> others; // converted tensors, each by all threads
     for (std::size_t i = 0; i < found.size(); ++i) {
         if (!held[i].bands.empty())
             share_rows(found[i], tensors.start_blocks(i, held[i].bands), shares);
@@ -237,17 +237,17 @@ Model build(const Source& source, EncodingStack encodings, bool as_trained, cons
         if (source.text) text = source.text();
     });
     const int positions = positions_to_prepare(blueprint, encodings, bytes);
-    Metadata metadata = source.metadata; // and what our own files say beside it, so that a trainer can write it
+    Metadata metadata = source.metadata; // with the entries of Ordo's own files, so that a trainer can write them
     metadata.try_emplace(std::string(key_encoding), source.encoding);
     if (text.tokenizer) metadata.try_emplace(std::string(key_special_tokens), to_json(text.special));
     if (text.sampling) metadata.try_emplace(std::string(key_sampling), to_json(*text.sampling));
     Model model = make_model(source.where, blueprint, std::move(encodings), std::move(tensors), std::move(text),
                              std::move(metadata), options.context > 0 ? options.context : positions);
-    warn(source, found, as_trained, options); // not of a file that is then refused
+    warn(source, found, as_trained, options); // after all checks of the file
     return model;
 }
 
-// Memory that the system refuses is a limit like any other.
+// Reports memory that the system refuses as a limit.
 template <class Make>
 Model within_memory(const std::string& where, const Make& make) {
     try {

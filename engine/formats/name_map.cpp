@@ -14,7 +14,7 @@ struct Numbers {
 
 constexpr std::string_view digits = "0123456789";
 
-// Whether a name fits a pattern, and which numbers stand for its '#' and '@'.
+// Whether a name fits a pattern, and the numbers for its '#' and '@'.
 bool fits(std::string_view name, std::string_view pattern, Numbers& numbers) {
     while (!pattern.empty()) {
         const char c = pattern.front();
@@ -44,7 +44,7 @@ std::string filled_in(std::string_view pattern, const Numbers& numbers) {
     return name;
 }
 
-// That of the layer whose tensor has this name.
+// The plan of the layer with the tensor of this name.
 const LayerPlan& plan_of(std::string_view name, const Blueprint& b) {
     constexpr std::string_view before = "layers.";
     const std::size_t at = name.find(before);

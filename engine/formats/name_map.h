@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Names of tensors as data: what a family of models calls ours, and how what it stores is laid out.
+// Tensor names as data: a model family's names for Ordo's tensors, and their layouts.
 #pragma once
 
 #include "formats/tensor_store.h"
@@ -7,57 +7,60 @@
 
 namespace ordo {
 
-// How rows of ours lie in a tensor of theirs. Whole rows are moved as they are stored, blocks without being decoded.
+// The layout of Ordo's rows in a tensor of a file. Whole rows are moved in their stored form, blocks without decoding.
 enum class Layout {
-    whole,      // as ours
+    whole,      // as in Ordo
     transposed, // [inputs, outputs]: Conv1D of GPT-2. No blocks
     by_head,    // attention.qkv in groups of a key/value head: its queries, its key, its value; NeoX, BLOOM, Falcon
     expert,     // slab E of [experts, rows, cols]
 };
 
-// One line of a family's table. '#' stands for a layer, '@' for an expert. A name that ends in neither .weight nor
-// .bias stands for both, on both sides. `ours` is a tensor of tensor_list() or of an encoding ("encoding.learned"), or
-// a piece of one, rows that others store apart:
+// One line of a family's table. '#' is a layer, '@' an expert. A name that ends in neither .weight nor .bias covers
+// both, on both sides. `ours` is a tensor of tensor_list() or of an encoding ("encoding.learned"), or a piece of one,
+// rows that others store separately:
 //   attention.qkv    attention.q, attention.k, attention.v
 //   cross_attention.kv  cross_attention.k, cross_attention.v
-//   feed_forward.in  feed_forward.gate, feed_forward.up, where it is gated
-// Of several lines for one of ours the first whose tensor is there is taken; a whole before its pieces.
+//   feed_forward.in  feed_forward.gate, feed_forward.up, if it is gated
+// If several lines match one of Ordo's tensors, the first with an existing tensor is used; a whole comes before its
+// pieces.
 struct NameRule {
     std::string_view ours, theirs;
     Layout layout = Layout::whole;
-    bool plus_one = false; // theirs is what is added to one: Gemma's norms
+    bool plus_one = false; // the file stores the weight minus one: Gemma's norms
 };
 
 struct NameMap {
     std::vector<NameRule> rules;
-    // What some files put before a name of `theirs`, and others leave out: "transformer.".
+    // A prefix that some files put before a name of `theirs`, and others omit: "transformer.".
     std::string_view prefix;
-    // What stands in the place of that in files that hold more than this model: "language_model.model.".
+    // Other prefixes, in files that hold more than this model: "language_model.model.".
     std::vector<std::string_view> instead = {};
-    // Beginnings or ends of names that are no weights and deserve no warning: ".attn.bias", "rotary_emb.inv_freq".
+    // Prefixes or suffixes of tensors that are not weights, ignored without a warning: ".attn.bias",
+    // "rotary_emb.inv_freq".
     std::vector<std::string_view> ignored;
 };
 
-// The stack that a tensor of ours belongs to: the encoder, if it has its prefix, or the model itself.
+// The stack of one of Ordo's tensors: the encoder, if the name has its prefix, or the model itself.
 const Blueprint& stack_of(std::string_view name, const Blueprint& model);
 
-// A tensor of ours, or rows of one.
+// One of Ordo's tensors, or rows of one.
 struct TensorPiece {
     std::string name; // "layers.3.attention.q.weight"
     int first = 0, rows = 0;
 };
-// The pieces that a tensor may be stored as, in the order of its rows; none if it is always whole.
+// The pieces as which a tensor may be stored, in the order of its rows; empty if it is always whole.
 std::vector<TensorPiece> pieces_of(const TensorSpec& spec, const Blueprint& blueprint);
 
-// The tensor of a store under a name of theirs, with or without the prefix, or with what stands in its place; nullptr.
+// The tensor of a store for a name of `theirs`, with or without the prefix, or with one of `instead`; nullptr if there
+// is none.
 const FileTensor* find_tensor(const TensorStore& store, const NameMap& names, const std::string& theirs);
-// Whether a store has a tensor for one of ours, whole.
+// Whether a store has one of Ordo's tensors as a whole.
 bool has_tensor(const TensorStore& store, const NameMap& names, std::string_view ours);
 
-// The name of theirs for one of ours by one line: empty if the line is about another.
+// The file's name for one of Ordo's tensors by one line; empty if the line is for another tensor.
 //   "layers.3.attention.q.weight" by {"layers.#.attention.q", "model.layers.#.self_attn.q_proj"}
 std::string their_name(const NameRule& rule, std::string_view ours);
-// Of a name with an expert in it its number; -1.
+// The number of the expert in a name; -1 without one.
 int expert_in(std::string_view name);
 
 } // namespace ordo

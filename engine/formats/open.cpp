@@ -23,13 +23,14 @@ std::string start_of(const std::filesystem::path& path) {
     return start;
 }
 
-// By its first bytes, or, so that anything else is refused as what it was meant to be, by its name.
+// Whether it is a GGUF, by its first bytes. Otherwise by its name, so that a wrong file is refused as a GGUF.
 bool is_gguf(const std::filesystem::path& path) {
     const std::string start = start_of(path);
     return start.starts_with("GGUF") || (names_gguf(path) && !like_safetensors(start));
 }
 
-// Names the mistake where no file is: a model's name on a server, "gpt2" or "openai-community/gpt2", or its address.
+// Explains a missing file that looks like a model's name on a server, "gpt2" or "openai-community/gpt2", or its
+// address.
 void expect_there(const std::filesystem::path& path) {
     std::error_code error;
     if (std::filesystem::symlink_status(path, error).type() != std::filesystem::file_type::not_found) return;
@@ -48,20 +49,20 @@ std::unique_ptr<const Tokenizer> tokenizer_of_json(const std::filesystem::path& 
     return tokenizer_from_json(read_file(path, json_tokenizer_limits.bytes), printable_path(path));
 }
 
-// Whether a file that is no GGUF is a tokenizer.json, whatever its name.
+// Whether a file is a tokenizer.json, whatever its name. GGUF is checked before.
 bool is_json(std::string_view start) {
     return !like_safetensors(start) && text_kind(start, false) == "JSON";
 }
 
-// A model that takes its tokenizer from elsewhere.
+// A model that uses a tokenizer from elsewhere.
 struct Taker {
     std::string where;
     int rows = 0; // of the embedding
     bool decoder = false, llama2c = false;
-    std::function<TextSide()> own; // what its files say; may be empty
+    std::function<TextSide()> own; // the text side in its files; may be empty
 };
 
-// The text side at a path; special tokens are those of the files there.
+// The text side at a path, with the special tokens of the files there.
 TextSide text_at(const std::filesystem::path& path, const Taker& model) {
     std::error_code error;
     if (std::filesystem::is_directory(path, error))
@@ -83,8 +84,8 @@ TextSide text_at(const std::filesystem::path& path, const Taker& model) {
     return other.text ? other.text() : TextSide();
 }
 
-// What the model says where the files of the tokenizer say nothing that it has a row for. A decoder begins as its model
-// says.
+// Fills in the model's own special tokens, where the tokenizer's files have none with a row in the embedding. A decoder
+// begins with the model's start token.
 void complete(TextSide& text, const Taker& model) {
     const TextSide own = model.own ? model.own() : TextSide();
     SpecialTokens& special = text.special;

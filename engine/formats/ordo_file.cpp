@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Our own files (model/model_file.h): names and layouts are ours already.
+// Ordo's own files (model/model_file.h): names and layouts need no conversion.
 #include "core/error.h"
 #include "formats/source.h"
 #include "formats/special_tokens.h"
@@ -19,12 +19,12 @@ std::vector<std::int64_t> bytes_shape(const TensorSpec& spec, WeightType type) {
     return {spec.shape[0], static_cast<std::int64_t>(row_bytes(type, spec.shape[1]))};
 }
 
-// What the bytes of a file of before 0.2 are, which told q8_0 and q4_0 apart by the bytes of a row.
+// The type in a file from before 0.2, where the bytes of a row distinguish q8_0 and q4_0.
 WeightType guessed(const FileTensor& tensor, const TensorSpec& spec) {
     return tensor.shape == bytes_shape(spec, WeightType::q4_0) ? WeightType::q4_0 : WeightType::q8_0;
 }
 
-// Bytes that are blocks become weights of the spec's shape. Throws Error(model) for bytes that are none.
+// Gives byte tensors that are blocks the type and shape of the spec. Throws Error(model) for bytes that are not blocks.
 void name_blocks(TensorStore& store, std::span<const TensorSpec> specs, const WeightTypes* types) {
     for (const TensorSpec& spec : specs) {
         FileTensor* const tensor = store.find(spec.name);
@@ -32,7 +32,7 @@ void name_blocks(TensorStore& store, std::span<const TensorSpec> specs, const We
         WeightType type = guessed(*tensor, spec);
         if (types != nullptr) {
             const auto found = types->find(spec.name);
-            if (found == types->end()) continue; // U8 is then what it has, and what is not expected
+            if (found == types->end()) continue; // it stays U8, which is then refused
             type = found->second;
             if (spec.shape[1] % block_size(type) != 0)
                 fail(ErrorCode::model, store.name_of(*tensor), ": expected rows of whole blocks, found ", spec.shape[1],
@@ -48,7 +48,7 @@ void name_blocks(TensorStore& store, std::span<const TensorSpec> specs, const We
     }
 }
 
-// All tensors, or without those of an encoding that this program does not know, which convert leaves as they are.
+// All tensors. If this program does not know the encoding, only the others; convert then copies the encoding's tensors.
 std::vector<TensorSpec> known_specs(const Source& source) {
     try {
         return source.specs();
@@ -57,10 +57,10 @@ std::vector<TensorSpec> known_specs(const Source& source) {
     }
 }
 
-// vocab: rows of the embedding, which a token may be one of that the tokenizer does not have.
+// vocab: rows of the embedding. A special token may be one of them that the tokenizer does not have.
 TextSide text_of(const std::string& json, const Metadata& metadata, const std::string& where, int vocab) {
     TextSide text(tokenizer_from_json(json, where + ": tokenizer"));
-    text.padded_vocabulary = true; // of a model that was converted
+    text.padded_vocabulary = true; // of a converted model
     if (const auto found = metadata.find(key_special_tokens); found != metadata.end())
         text.special = special_tokens_from_json(found->second, where + ": metadata 'special_tokens'", vocab);
     if (const auto found = metadata.find(key_sampling); found != metadata.end())

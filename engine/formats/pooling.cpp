@@ -21,7 +21,7 @@ JsonValue read_json(const fs::path& path) {
     return parse_json(read_file(path, most_bytes), printable_path(path));
 }
 
-// Several at once are put one behind the other there: "first+mean", which nothing here follows.
+// Several poolings are joined there, "first+mean", which is unsupported.
 std::string pooling_of(const fs::path& path) {
     const JsonValue config = read_json(path);
     if (const JsonValue* named = find_member(config, "pooling_mode"); named != nullptr && named->string()) {
@@ -49,7 +49,7 @@ std::string string_of(const JsonValue& object, std::string_view key) {
     return value != nullptr && value->string() ? *value->string() : std::string();
 }
 
-// A folder in the directory itself.
+// Whether a folder is outside the directory itself.
 bool leads_outside(const std::string& name) {
     return name.empty() || name.find_first_of("/\\") != name.npos || name == "." || name == "..";
 }
@@ -84,7 +84,7 @@ void read_pooling(const fs::path& directory, Source& source) {
 }
 
 void read_gguf_pooling(const Gguf& file, const std::string& architecture, Metadata& metadata) {
-    // 0 is none, of which nothing is said here: a vector for each token.
+    // 0 is none, a vector for each token, for which there is no entry.
     constexpr std::array<std::string_view, 5> names = {"", "mean", "first", "last", "rank"};
     const auto type = file.integer(architecture + ".pooling_type", -1, 1 << 20).value_or(0);
     const auto i = static_cast<std::size_t>(type);

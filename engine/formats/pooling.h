@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
-// How a model's files say that the states of a text become one vector.
+// The pooling of a model's files: the way from the states of a text to one vector.
 #pragma once
 
 #include "formats/source.h"
 
 namespace ordo {
 
-// Of a directory as sentence-transformers writes it: modules.json, which lists what follows the model, and the folder
-// of its pooling, 1_Pooling. It becomes the metadata `pooling` and `normalised`. A module that is neither is a warning.
+// Reads a directory in the form of sentence-transformers: modules.json, the list of modules after the model, and the
+// folder of its pooling, 1_Pooling. Sets the metadata `pooling` and `normalised`. Warns of any other module.
 void read_pooling(const std::filesystem::path& directory, Source& source);
 
-// The same of *.pooling_type, a number of llama.cpp's.
+// The same from *.pooling_type, llama.cpp's number.
 void read_gguf_pooling(const Gguf& file, const std::string& architecture, Metadata& metadata);
 
 } // namespace ordo

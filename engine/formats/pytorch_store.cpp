@@ -24,7 +24,7 @@ void add_pytorch(TensorStore& store, const std::shared_ptr<const PytorchFile>& f
     for (const PytorchTensor& tensor : file->tensors()) {
         FileTensor added{tensor.name,   tensor.dtype, float_type(tensor.dtype), tensor.shape, tensor.bytes,
                          tensor.offset, index};
-        if (!tensor.strides.empty()) { // a place of its own, where its elements follow each other once it is read
+        if (!tensor.strides.empty()) { // a separate file of the store, where its elements are contiguous after reading
             struct Elements {
                 std::once_flag once;
                 std::vector<std::byte> bytes;

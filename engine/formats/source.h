@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A model as somebody's files hold it, in Ordo's terms. Each format is a function that makes one; loading, converting
-// and showing a model begin here, whatever it was stored as.
+// A model in files of any format, in Ordo's terms. A function for each format makes one. Loading, converting and
+// showing a model start here.
 #pragma once
 
 #include "formats/assembly.h"
@@ -14,45 +14,44 @@ struct Source {
     std::string where;  // the file or the directory, for messages
     std::string format; // "Ordo safetensors", "Hugging Face directory", "GGUF"
     Blueprint blueprint;
-    std::string encoding; // the spec that the weights were trained with
-    Metadata metadata;    // what the files record of themselves
+    std::string encoding; // the trained spec
+    Metadata metadata;    // of the files
     TensorStore tensors;
-    NameMap names;                                    // no rules: theirs are ours
-    std::function<TextSide()> text;                   // made when asked for, beside the weights; empty: none
-    std::function<TextSide()> text_without_tokenizer; // the special tokens that the model's own files name by their
-                                                      // ids, and the sampling; empty: none
-    std::vector<std::string> warnings;                // for whoever loads it
+    NameMap names;                                    // without rules, the names are Ordo's
+    std::function<TextSide()> text;                   // reads it on demand, separately from the weights; empty: none
+    std::function<TextSide()> text_without_tokenizer; // the special tokens that the model's files give as ids, and the
+                                                      // sampling settings; empty: none
+    std::vector<std::string> warnings;                // for the program that loads it
     std::function<GgufEntries()>
-        gguf_vocabulary; // of a GGUF: its tokenizer as it stands there, for another; else empty
+        gguf_vocabulary; // of a GGUF: its tokenizer in GGUF form, to write another file; else empty
 
-    // tensor_list() and the encodings' own, of the blueprint and the encoding above.
+    // tensor_list() and the encodings' tensors, for the blueprint and the encoding above.
     std::vector<TensorSpec> specs() const;
     Assembly assemble(const TensorSpec& spec, ErrorCode code = ErrorCode::model, const std::string& why = {}) const {
         return {tensors, names, blueprint, spec, where, code, why};
     }
-    // The encodings of the spec. Throws Error(model) naming the file.
+    // The encodings of the spec. Throws Error(model) with the file's name.
     EncodingStack trained_encodings() const;
 };
 
-// What a path leads to, by what is there: an Ordo safetensors file, a GGUF or the first of several, a file of
-// llama2.c's with its tokenizer beside it, or a directory of Hugging Face's. Anything else is refused as what it is.
-// Throws Error.
+// Opens a path by its content: an Ordo safetensors file, a GGUF or the first of several, a llama2.c file with its
+// tokenizer next to it, or a Hugging Face directory. Any other file is refused with its kind. Throws Error.
 Source open_source(const std::filesystem::path& path);
-bool names_gguf(const std::filesystem::path& path); // whether it ends in .gguf, in letters of any case
+bool names_gguf(const std::filesystem::path& path); // whether it ends in .gguf, ignoring case
 
-// The same with the tokenizer of another path: one that open_tokenizer() takes, or for a file of llama2.c's also a
-// tokenizer.bin. The special tokens are those that the files there name, else the model's. text() reads the tokenizer,
-// and refuses one of more tokens than the model has rows.
+// The same with the tokenizer of another path: any that open_tokenizer() accepts, or for a llama2.c file also a
+// tokenizer.bin. The special tokens are those of the files there, else the model's. text() reads the tokenizer, and
+// refuses one with more tokens than the model has rows.
 Source open_source(const std::filesystem::path& path, const std::filesystem::path& tokenizer);
 
-// The tokenizer at a path, where nothing else has to be: a tokenizer.json or its directory, a GGUF with or without
-// tensors, whatever open_source() takes. No weights are read. Throws Error.
+// The tokenizer at a path, which may contain nothing else: a tokenizer.json or its directory, a GGUF with or without
+// tensors, or any path for open_source(). No weights are read. Throws Error.
 std::unique_ptr<const Tokenizer> open_tokenizer(const std::filesystem::path& path);
 
-// In the warnings that are of generation_config.json: they concern those alone who draw tokens.
+// The prefix of warnings about generation_config.json, which concern only programs that draw tokens.
 inline constexpr std::string_view generation_warning = "generation_config.json: ";
 
-// In the warnings of a tokenizer that cannot be read.
+// Part of the warnings about a tokenizer that cannot be read.
 inline constexpr std::string_view no_text_warning = "without text, tokens alone work";
 
 // The formats, one file each.
@@ -60,12 +59,12 @@ Source ordo_source(const std::shared_ptr<const Safetensors>& file);
 Source hugging_face_source(const std::filesystem::path& directory);
 std::unique_ptr<const Tokenizer> hugging_face_tokenizer(const std::filesystem::path& directory);
 Source gguf_source(const std::filesystem::path& path);
-// parts: what follows a file that is the first of a model in several, in their order.
+// parts: the further files of a model in several, in order.
 Source gguf_source(const std::shared_ptr<const Gguf>& file, std::span<const std::shared_ptr<const Gguf>> parts = {});
 
-// The same as Model::load() from what has been opened.
+// Model::load() for an opened source.
 Model load_model(const Source& source, const LoadOptions& options);
-// Of an Ordo safetensors file, or bytes in memory in its place, which must outlive the call.
+// For an Ordo safetensors file, or bytes in memory, which must outlive the call.
 Model load_model(const Safetensors& file, const LoadOptions& options);
 
 } // namespace ordo

@@ -62,7 +62,7 @@ std::string to_json(const Sampling& sampling) {
 
 namespace {
 
-// A number within [least, most]; a whole one may be written as a fraction.
+// A number within [least, most]; an integer may be written as a fraction.
 std::optional<double> usable(const JsonValue& value, double least, double most) {
     double number = 0;
     if (const auto* n = value.unsigned_integer())
@@ -76,12 +76,12 @@ std::optional<double> usable(const JsonValue& value, double least, double most) 
     return number >= least && number <= most ? std::optional(number) : std::nullopt;
 }
 
-// Members of a generation_config.json.
+// Reads members of a generation_config.json.
 class RecommendedReader {
 public:
     explicit RecommendedReader(const JsonValue& object) : object_(object) {}
 
-    // The number of a key; otherwise if it has none, off for null.
+    // The number under a key; `otherwise` if it is missing, `off` for null.
     double number(std::string_view key, double otherwise, double off, double least, double most, bool whole = false) {
         const JsonValue* const member = find_member(object_, key);
         if (member == nullptr) return otherwise;

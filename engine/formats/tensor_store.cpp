@@ -18,7 +18,7 @@ std::optional<WeightType> float_type(std::string_view dtype) {
 
 std::int64_t FileTensor::rows() const {
     std::int64_t n = 1;
-    for (std::size_t i = 0; i + 1 < shape.size(); ++i) n *= shape[i]; // at most its bytes, which the container counted
+    for (std::size_t i = 0; i + 1 < shape.size(); ++i) n *= shape[i]; // at most its bytes, which are checked
     return n;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The JSON files of a directory: whether they are there, their content, and the parts of tokenizer_config.json.
+// The JSON files of a directory: their existence, their content, and the parts of tokenizer_config.json.
 #pragma once
 
 #include "io/json.h"
@@ -13,13 +13,12 @@ namespace ordo {
 inline constexpr std::size_t most_config = std::size_t{4} << 20; // bytes
 
 bool is_there(const std::filesystem::path& path);
-// The text of a file. Throws Error, also for a file of a kind that is known by its first bytes, such as a Git LFS
-// pointer.
+// The text of a file. Throws Error, also for a file whose first bytes show another kind, such as a Git LFS pointer.
 std::string read_text_file(const std::filesystem::path& path, std::size_t most);
-// The object that a file holds as JSON; null if the file is not there. Throws Error.
+// The JSON object in a file; null if the file is missing. Throws Error.
 JsonValue read_json_file(const std::filesystem::path& path, std::size_t most = most_config);
 
-// The text of a member, {"key": "text"} or {"key": {"content": "text"}}. Null: it has none.
+// The text of a member, {"key": "text"} or {"key": {"content": "text"}}; null if there is none.
 const std::string* text_of(const JsonValue& object, std::string_view key);
 bool flag_of(const JsonValue& object, std::string_view key, bool otherwise);
 
@@ -29,7 +28,7 @@ struct AddedTokenEntry {
     const std::string& content;
     const JsonValue& token;
 };
-// Throws Error(model), in which `where` names the file.
+// Throws Error(model); `where` names the file.
 std::vector<AddedTokenEntry> added_token_entries(const JsonValue& decoder, const std::string& where);
 
 } // namespace ordo

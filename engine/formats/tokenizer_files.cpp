@@ -34,7 +34,7 @@ public:
         }
         tokens_.emplace(id, text + "}");
     }
-    // A token that is known by its name.
+    // Adds a token that is known by its name.
     void add(const std::string* content) {
         if (content == nullptr) return;
         const JsonValue* const id = find_member(vocab_, *content);
@@ -62,12 +62,12 @@ std::string added_tokens(const JsonValue& vocab, const JsonValue& config, const 
         list.add_all(*decoder);
     for (const char* key : {"bos_token", "eos_token", "unk_token", "pad_token", "sep_token", "cls_token", "mask_token"})
         for (const JsonValue* object : {&config, &map}) list.add(text_of(*object, key));
-    const std::string usual = "<|endoftext|>"; // of the class, whatever files say
+    const std::string usual = "<|endoftext|>"; // the default of the class, independent of the files
     list.add(&usual);
     return list.json();
 }
 
-// Lines of two tokens each behind one of the version.
+// Lines of two tokens each, after a line with the version.
 std::string merges(const fs::path& path) {
     const std::string text = read_file(path, json_tokenizer_limits.bytes);
     if (!utf8_valid(text)) fail(ErrorCode::model, printable_path(path), ": expected UTF-8");
@@ -112,8 +112,8 @@ std::unique_ptr<Tokenizer> tokenizer_from_gpt2_files(const fs::path& directory, 
 }
 
 // ---- Marian's ---------------------------------------------------------------------------------------
-// The ids are vocab.json's, of the texts of both languages; source.spm says how a text of the first is cut. target.spm
-// would cut one of the second, which nothing here does.
+// The ids are those of vocab.json, for texts of both languages. source.spm splits a text of the first language.
+// target.spm would split one of the second, which Ordo never needs.
 
 bool has_marian_files(const fs::path& directory, std::string_view model_type) {
     return model_type == "marian" && is_there(directory / vocab_name) && is_there(directory / source_name);
@@ -121,7 +121,7 @@ bool has_marian_files(const fs::path& directory, std::string_view model_type) {
 
 namespace {
 
-// A model that cuts text as ours does.
+// Reads a model, and checks that it splits text as Ordo does.
 SentencePieceModel read_model(const fs::path& path, SentencePieceModel::Kind kind) {
     const std::string where = printable_path(path);
     SentencePieceModel model = read_sentence_piece(read_file(path, json_tokenizer_limits.bytes), where);
@@ -136,7 +136,7 @@ SentencePieceModel read_model(const fs::path& path, SentencePieceModel::Kind kin
 
 SentencePieceModel read_source(const fs::path& path) {
     SentencePieceModel model = read_model(path, SentencePieceModel::unigram);
-    if (model.byte_fallback) // which vocab.json's ids are not made for, and which is not done here
+    if (model.byte_fallback) // vocab.json has no ids for it, and it is unsupported
         fail(ErrorCode::model, printable_path(path),
              ": trainer_spec.byte_fallback: expected 0, unknown characters as <unk>, found 1");
     return model;
@@ -158,7 +158,7 @@ std::vector<std::string> read_spellings(const fs::path& path) {
     return spellings;
 }
 
-// A language that the text is to become, in front of it: ">>fra<<".
+// Whether it is a target language, which is put before a text: ">>fra<<".
 bool names_language(std::string_view spelling) {
     return spelling.starts_with(">>") && spelling.ends_with("<<") && spelling.size() > 4;
 }
@@ -200,7 +200,7 @@ std::unique_ptr<Tokenizer> tokenizer_from_marian_files(const fs::path& directory
     return tokenizer_from_gguf(v, printable_path(directory) + ": vocab.json and source.spm");
 }
 
-// ---- SentencePiece's alone -------------------------------------------------------------------------
+// ---- SentencePiece's file alone --------------------------------------------------------------------
 
 namespace {
 
@@ -224,7 +224,7 @@ fs::path sentence_piece_file(const fs::path& directory) {
     return {};
 }
 
-// Puts tokens beside the pieces.
+// Adds tokens to the pieces.
 class MoreTokens {
 public:
     MoreTokens(GgufVocabulary& to, std::string where) : to_(to), where_(std::move(where)) {}
@@ -247,7 +247,7 @@ public:
                  "', as it is listed before, found '", printable(content), "'");
         if (special) kind = type;
     }
-    // Ids follow each other without a gap.
+    // Checks that ids have no gaps.
     void put() {
         for (const auto& [id, token] : later_) {
             if (id != to_.tokens.size())
@@ -265,7 +265,7 @@ private:
     std::map<std::uint64_t, std::pair<std::string, GgufVocabulary::Type>> later_;
 };
 
-// What a configuration names as its special tokens: added_tokens.json does not say which of its own are.
+// The special tokens of a configuration: added_tokens.json does not mark its own.
 std::set<std::string> special_names(const fs::path& directory, const JsonValue& tokenizer_config) {
     std::set<std::string> names;
     const fs::path path = directory / "special_tokens_map.json";
@@ -307,8 +307,8 @@ void add_listed(const fs::path& directory, const JsonValue& tokenizer_config, Mo
         to.add(each.id, each.content, flag_of(each.token, "special", true));
 }
 
-// <extra_id_99> to <extra_id_0> behind the pieces, as many as extra_ids says; T5's default where no tokens are listed,
-// and none of mT5's, whose pieces have them.
+// Adds <extra_id_99> to <extra_id_0> after the pieces, extra_ids of them. Without that key, the number is T5's default
+// if no tokens are listed, and 0 for mT5, whose pieces include them.
 void add_extra_ids(const JsonValue& tokenizer_config, std::string_view model_type, const std::string& where,
                    GgufVocabulary& v, MoreTokens& to) {
     constexpr std::uint64_t most = 1 << 16;
@@ -318,14 +318,14 @@ void add_extra_ids(const JsonValue& tokenizer_config, std::string_view model_typ
         if (!said->unsigned_integer() || *said->unsigned_integer() > most)
             fail(ErrorCode::model, where, ": tokenizer_config.json: 'extra_ids': expected 0 to ", most, ", found ",
                  describe(*said));
-        if (to.empty()) count = *said->unsigned_integer(); // or they are among what is listed
+        if (to.empty()) count = *said->unsigned_integer(); // otherwise they are among the listed tokens
     }
     const std::size_t first = v.tokens.size();
     for (std::uint64_t i = 0; i < count; ++i)
         to.add(first + i, "<extra_id_" + std::to_string(count - 1 - i) + ">", true);
 }
 
-// The id of what the configuration names, or else of what the file does.
+// The id of the token that the configuration names, or else of the file's.
 Token special_piece(const GgufVocabulary& v, const std::string* named, std::int32_t id) {
     if (named != nullptr)
         if (const auto found = std::find(v.tokens.begin(), v.tokens.end(), *named); found != v.tokens.end())
@@ -346,7 +346,7 @@ GgufVocabulary vocabulary_of(SentencePieceModel model) {
     v.unknown = special_piece(v, nullptr, model.unknown);
     v.charsmap = std::move(model.charsmap);
     v.byte_fallback = model.byte_fallback;
-    v.escaped_symbols = !unigram && !model.add_dummy_prefix; // a prefix would come before each of them, too
+    v.escaped_symbols = !unigram && !model.add_dummy_prefix; // otherwise each would get a prefix
     v.add_space_prefix = model.add_dummy_prefix;
     v.remove_extra_whitespaces = model.remove_extra_whitespaces;
     return v;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The patterns by name. The names are llama.cpp's (tokenizer.ggml.pre), the patterns those of the models' own
-// tokenizer.json, where llama.cpp may spell them another way.
+// The split patterns by name. The names are llama.cpp's (tokenizer.ggml.pre). The patterns are those of the models' own
+// tokenizer.json, which llama.cpp may spell differently.
 #include "formats/gguf/vocabulary.h"
 
 #include <algorithm>
@@ -32,8 +32,7 @@ constexpr std::string_view tekken = R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{L
                                     R"(|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*)"
                                     R"(|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
 constexpr std::string_view bloom = R"( ?[^(\s|.,!?…。，、।۔،)]+)";
-// The letters with case of the Unicode version that DeepSeek's tokenizer was made with. Escaped are the letters that an
-// editor would normalise to others.
+// The cased letters of the Unicode version of DeepSeek's tokenizer. Letters that an editor would normalise are escaped.
 // The width that clang-format gives these letters changes from run to run.
 // clang-format off
 constexpr std::string_view cased =
@@ -54,7 +53,7 @@ constexpr std::string_view deepseek_v3 =
 constexpr std::string_view digit = R"(\p{N})";
 constexpr std::string_view three_digits = "[0-9][0-9][0-9]";
 
-// The first name of a pattern is what it is written as.
+// The first name of a pattern is written to files.
 // NOLINTNEXTLINE(readability-function-size): a table
 const std::vector<GgufCut>& cuts() {
     static const std::vector<GgufCut> all = {

@@ -12,16 +12,15 @@
 namespace ordo {
 namespace {
 
-// Rows of one of our tensors as a tensor of theirs.
+// Rows of one of Ordo's tensors, as a tensor of the GGUF.
 struct Slice {
-    std::string name; // theirs
-    TensorSpec spec;  // ours, all of it
+    std::string name; // in the GGUF
+    TensorSpec spec;  // of the whole of Ordo's tensor
     int first = 0, rows = 0;
-    int turned = 0; // columns of a head that turn, where its rows change places; 0: they do not
+    int turned = 0; // rotated columns of a head, if its rows are reordered; otherwise 0
 };
 
-// The row of ours that stands at row i of theirs: pairs (2k, 2k + 1) there are (k, k + width/2) here, or the other way
-// round.
+// Ordo's row for row i of the GGUF: pairs (2k, 2k + 1) there are (k, k + width/2) here, or the other way round.
 int row_of(int i, int d_head, int width, bool to_adjacent) {
     const int in_head = i % d_head;
     if (width == 0 || in_head >= width) return i;
@@ -35,7 +34,7 @@ std::string name_in_gguf(const NameMap& names, const std::string& ours, const st
     fail(ErrorCode::usage, where, ": GGUF has no place for the tensor '", printable(ours), "'");
 }
 
-// Whether rows of the tensor go by pairs of what turns: queries, keys, and the norms of them.
+// Whether the tensor's rows are ordered by rotated pairs: queries, keys, and their norms.
 bool is_turned(std::string_view name) {
     for (const char* part : {"attention.q.", "attention.k.", "attention.q_norm.", "attention.k_norm."})
         if (name.find(part) != name.npos) return true;
@@ -54,14 +53,14 @@ std::vector<Slice> slices_of(const TensorSpec& spec, const Blueprint& b, const G
     return slices;
 }
 
-// What a tensor is written as: its own type unless another is asked for.
+// The type of a written tensor: its own, unless another is requested.
 WeightType type_of(const TensorSpec& spec, const Assembly& from, std::optional<WeightType> asked) {
     if (spec.shape.size() == 1) return WeightType::f32;
-    if (spec.name.ends_with("feed_forward.router.weight")) return WeightType::f32; // as llama.cpp's own files have it
+    if (spec.name.ends_with("feed_forward.router.weight")) return WeightType::f32; // as in llama.cpp's own files
     return asked ? type_in_file(*asked, spec) : from.type();
 }
 
-// The rows of a slice, in their new order. All of our tensor is read for it: one after the other, never two at once.
+// Writes the rows of a slice in their new order. Reads all of Ordo's tensor; one tensor at a time is in memory.
 void write_slice(const Slice& slice, const Assembly& from, WeightType type, const GgufTarget& target, int d_head,
                  const std::string& what, const ByteSink& sink) {
     const auto cols = static_cast<std::size_t>(slice.spec.shape.size() == 2 ? slice.spec.shape[1] : 1);
@@ -88,7 +87,7 @@ void write_slice(const Slice& slice, const Assembly& from, WeightType type, cons
     encode_values(type, ordered, what, sink);
 }
 
-// One tensor of theirs: a slice of one of ours, or of each expert's, one after the other.
+// One tensor of the GGUF: a slice of one of Ordo's tensors, or the slices of all experts, one after another.
 GgufStored stored(const Source& source, const std::vector<Slice>& slices, std::optional<WeightType> asked,
                   const GgufTarget& target) {
     std::vector<Assembly> from;
@@ -113,7 +112,7 @@ GgufStored stored(const std::string& name, const std::vector<float>& values) {
             }};
 }
 
-// enum llama_ftype, which tools show: what most of the weights are.
+// enum llama_ftype, which tools display: the type of most weights.
 std::optional<std::uint32_t> file_type(WeightType type) {
     switch (type) {
     case WeightType::f32:
@@ -134,7 +133,7 @@ std::optional<std::uint32_t> file_type(WeightType type) {
 void describe(const Source& source, const GgufExport& out, GgufEntries& metadata) {
     if (const auto name = source.metadata.find("general.name"); name != source.metadata.end())
         metadata.emplace_back("general.name", GgufValue::of(name->second));
-    // That of a layer's last matrix, which all architectures have.
+    // Takes the type of a layer's last matrix, which all architectures have.
     for (const GgufStored& tensor : out.tensors)
         if (tensor.name == "blk.0.ffn_down.weight" || tensor.name == "blk.0.ffn_down_exps.weight")
             if (const auto type = file_type(tensor.type))
@@ -151,10 +150,10 @@ GgufExport gguf_export(const Source& source, std::optional<WeightType> type) {
     const GgufTarget target = gguf_target(source.blueprint, spec, source.where);
     NameMap names = gguf_names(source.blueprint, {});
     const std::vector<NameRule>& own = find_gguf(target.architecture, source.where).gguf.names;
-    names.rules.insert(names.rules.end(), own.begin(), own.end()); // for what the others have no line for
+    names.rules.insert(names.rules.end(), own.begin(), own.end()); // for tensors without a line in the others
     GgufExport out{target.architecture, target.metadata, {}};
     for (const auto& [name, values] : target.factors) out.tensors.push_back(stored(name, values));
-    std::vector<std::vector<Slice>> all; // by the tensor of theirs that they become
+    std::vector<std::vector<Slice>> all; // by the GGUF tensor that they form
     std::map<std::string, std::size_t> places;
     for (const TensorSpec& tensor : source.specs())
         for (Slice& slice : slices_of(tensor, source.blueprint, target, names, source.where)) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// The GGUF format, version 3, as ggml's documentation and its reading code have it, all little-endian: "GGUF", u32
-// version, u64 tensors, u64 metadata entries; each entry a key, a type and a value; each tensor a name, u32 rank,
-// u64 sizes (the fastest axis first), u32 type, u64 offset; then, from the next multiple of general.alignment on, the
-// data, each tensor's at such a multiple. A string is a u64 length and bytes. Files are not trusted: every size is
-// checked before it is used, and no more memory is asked for than a small multiple of the bytes that are there.
+// The GGUF format, version 3, as in ggml's documentation and reader, all little-endian. The file starts with "GGUF",
+// u32 version, u64 tensors, u64 metadata entries. Each entry is a key, a type and a value. Each tensor is a name, u32
+// rank, u64 sizes (the fastest axis first), u32 type, u64 offset. The data starts at the next multiple of
+// general.alignment, and each tensor's data at such a multiple. A string is a u64 length and bytes. Files are not
+// trusted. Every size is checked before it is used, and memory is limited to a small multiple of the file's bytes.
 #pragma once
 
 #include "core/weight_type.h"
@@ -15,7 +15,7 @@
 
 namespace ordo {
 
-// What a file may ask of us; far above anything that an honest file needs, and far below what ggml takes.
+// The limits of a file, far above the needs of an honest file, and far below ggml's.
 struct GgufLimits {
     std::size_t tensors = 65'536;
     std::size_t metadata = 65'536; // entries
@@ -32,11 +32,11 @@ std::string_view name_of(GgufKind kind);
 // Bytes of one value; 0 for a string or an array.
 std::size_t kind_bytes(GgufKind kind);
 
-// A value of the metadata, or an array of them; a single value is an array of one.
+// A metadata value, or an array of them; a single value is an array of one.
 class GgufValue {
 public:
     GgufValue() = default;
-    // As the file has them; ends: of strings, where each ends in bytes.
+    // In the file's form. ends: for strings, the end of each in bytes.
     GgufValue(GgufKind kind, bool is_array, std::string bytes, std::vector<std::uint64_t> ends = {});
 
     static GgufValue of(bool value);
@@ -58,7 +58,7 @@ public:
     const std::string& bytes() const { return bytes_; }
 
     std::string_view text(std::size_t i = 0) const; // of a string
-    // Of an integer or a truth; what 63 bits do not hold becomes the largest number.
+    // Of an integer or a bool. A value above 63 bits becomes the largest number.
     std::int64_t integer(std::size_t i = 0) const;
     double number(std::size_t i = 0) const;
     std::string describe() const; // "an array of string", "u32 5"
@@ -72,27 +72,27 @@ private:
 
 struct GgufTensor {
     std::string name;
-    std::vector<std::int64_t> shape; // the fastest axis last, as everywhere else here
+    std::vector<std::int64_t> shape; // the fastest axis last, as everywhere in Ordo
     std::string_view type_name;      // ggml's: "Q4_K"
-    std::optional<WeightType> type;  // none: one that has a known size and no place here
+    std::optional<WeightType> type;  // empty: a type of known size that Ordo does not support
     std::uint64_t elements = 0;      // the product of shape
     std::uint64_t offset = 0;        // of the data, from the start of the file
     std::uint64_t bytes = 0;
 };
 
-// An open file whose metadata and tensors have been checked against the file's size in full: the tensors' data follow
-// each other, each at the next multiple of the alignment, and end where the file ends, filling aside. Reading is const
-// and may be done by many threads.
+// An open file whose metadata and tensors have been checked in full against the file's size. The tensors' data are
+// consecutive, each at the next multiple of the alignment, and end at the end of the file, apart from padding. Reading
+// is const and may be done by many threads.
 class Gguf {
 public:
     using Metadata = std::map<std::string, GgufValue, std::less<>>;
 
-    // Throws Error(io), or Error(model) for what is not a well-formed GGUF file.
+    // Throws Error(io), or Error(model) if it is not a well-formed GGUF file.
     static Gguf open(const std::filesystem::path& path, const GgufLimits& limits = {});
     // The same for bytes in memory, which must outlive the object; where names them in messages.
     static Gguf parse(std::span<const std::byte> bytes, std::string_view where, const GgufLimits& limits = {});
 
-    // Only checks what stands before so many bytes of data.
+    // Only checks the header before data_bytes of data.
     static void check_header(std::span<const std::byte> bytes, std::uint64_t data_bytes, std::string_view where);
 
     const std::string& where() const { return source_.where(); } // the path, printable
@@ -102,17 +102,18 @@ public:
     std::span<const GgufTensor> tensors() const { return tensors_; } // in the order of their data
     const GgufTensor* find(std::string_view name) const;             // nullptr if absent
 
-    // A value of the metadata; none, or nullptr, if the key is absent. Throws Error(model), naming the key, for one of
+    // A metadata value; empty or nullptr if the key is missing. Throws Error(model), with the key, for a value of
     // another kind or out of range.
     std::optional<std::int64_t> integer(std::string_view key, std::int64_t least, std::int64_t most) const;
     std::optional<double> number(std::string_view key) const; // finite
     std::optional<bool> truth(std::string_view key) const;
     std::optional<std::string_view> text(std::string_view key) const;
     const GgufValue* strings(std::string_view key) const;  // an array
-    const GgufValue* numbers(std::string_view key) const;  // an array of finite ones
+    const GgufValue* numbers(std::string_view key) const;  // an array of finite numbers
     const GgufValue* integers(std::string_view key) const; // an array
 
-    // The bytes of a tensor from `first` on, as many as out has. Throws Error(io) if the file cannot be read any more.
+    // Reads bytes of a tensor from `first` on, as many as out has. Throws Error(io) if the file cannot be read any
+    // more.
     void read(const GgufTensor& tensor, std::uint64_t first, std::span<std::byte> out) const;
     void read_at(std::uint64_t offset, std::span<std::byte> out) const { source_.read(offset, out); } // of the file
 
@@ -129,19 +130,19 @@ private:
     std::vector<std::size_t> by_name_; // indices into tensors_
 };
 
-// A type of ggml's by its number in the file: 32 or 256 weights make a block, others one.
+// A type of ggml with its number in files. A block has 32 or 256 weights, or one.
 struct GgmlType {
     std::uint32_t number;
     std::string_view name;
     std::uint64_t block, block_bytes;
     std::optional<WeightType> type;
 };
-const GgmlType* ggml_type(std::uint32_t number); // nullptr for one that is unknown
+const GgmlType* ggml_type(std::uint32_t number); // nullptr if it is unknown
 const GgmlType& ggml_type(WeightType type);
 
 // ---- Writing --------------------------------------------------------------------------------
 
-// A tensor whose bytes are made when their turn comes. content hands exactly row_bytes() of all rows to the sink.
+// A tensor whose bytes are produced when it is written. content passes exactly row_bytes() of all rows to the sink.
 struct GgufStored {
     std::string name;
     std::vector<std::int64_t> shape; // the fastest axis last
@@ -151,12 +152,12 @@ struct GgufStored {
 
 using GgufEntries = std::vector<std::pair<std::string, GgufValue>>;
 
-// Writes a file in the place of the old one, which stays as it was if anything fails. The bytes depend only on the
-// arguments, whose order the file keeps. Throws Error(io), and Error(failure) for what the reader would refuse.
-// check: of AtomicFile::commit().
+// Replaces a file, which stays unchanged if anything fails. The bytes depend only on the arguments, and keep their
+// order. Throws Error(io), and Error(failure) for content that the reader would refuse. check: see
+// AtomicFile::commit().
 void write_gguf(const std::filesystem::path& path, const GgufEntries& metadata, const std::vector<GgufStored>& tensors,
                 const FileCheck& check = {});
-// The same file in memory; where names it in messages.
+// The same file in memory. where names it in messages.
 std::vector<std::byte> gguf_bytes(const GgufEntries& metadata, const std::vector<GgufStored>& tensors,
                                   const std::string& where);
 

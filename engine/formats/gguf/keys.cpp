@@ -11,11 +11,11 @@ namespace {
 
 constexpr int most_positions = 1 << 30;
 
-// Refuses keys that change the result, unless they have the value that changes nothing or the family has read them.
+// Refuses keys that change the result, unless they have the neutral value or the family has read them.
 void refuse_what_we_cannot(const Config& c, std::initializer_list<std::string_view> read) {
     for (const std::string_view key : {"residual_scale", "logit_scale", "embedding_scale", "expert_weights_scale"})
         if (std::find(read.begin(), read.end(), key) == read.end() && c.number(key, 1, -1e30, 1e30) != 0)
-            c.only(key, 1.0);          // 0 stands for none
+            c.only(key, 1.0);          // 0 means none
     c.only("expert_gating_func", 1.0); // softmax
 }
 
@@ -23,7 +23,7 @@ bool has(const TensorStore& tensors, std::string_view name) {
     return tensors.find(name) != nullptr;
 }
 
-// Whether any layer has the tensor: a file in which only some do is refused when it is put together.
+// Whether any layer has the tensor. If only some layers have it, assembling it fails later.
 bool in_layers(const TensorStore& tensors, const std::string& name, int n_layers) {
     for (int i = 0; i < n_layers; ++i)
         if (has(tensors, "blk." + std::to_string(i) + "." + name)) return true;
@@ -58,7 +58,7 @@ int vocabulary_of(const TensorStore& tensors, const std::string& where) {
 
 // ---- Rope ---------------------------------------------------------------------------------------
 
-// The values of a small tensor of floats; none if it is absent.
+// The values of a small tensor of floats; empty if it is missing.
 std::vector<double> factors(const TensorStore& tensors, std::string_view name, int count) {
     const FileTensor* found = tensors.find(name);
     if (found == nullptr) return {};
@@ -73,7 +73,7 @@ std::vector<double> factors(const TensorStore& tensors, std::string_view name, i
     return {values.begin(), values.end()};
 }
 
-// longrope divides frequencies by any list: by one at all lengths, or by two.
+// longrope divides frequencies by any list: one list for all lengths, or two.
 void write_factors(const std::vector<double>& brief, const std::vector<double>& extended, int original,
                    double attention, SpecWriter& spec) {
     spec("scaling", "longrope")("factor", 1)("original", original);
@@ -81,7 +81,8 @@ void write_factors(const std::vector<double>& brief, const std::vector<double>& 
     spec("attention", attention);
 }
 
-// llama.cpp divides all frequencies by it, whatever else divides them, unless the type is none; a factor of 0 is 1.
+// llama.cpp divides all frequencies by this factor, besides any other division, unless the type is none. A factor of 0
+// is 1.
 double factor_of(const Config& c, std::string_view law) {
     const std::string_view key = c.first_of({"rope.scaling.factor", "rope.scale_linear"});
     const double factor = law == "none" ? 0 : c.number(key, 0, 0, 1e6);
@@ -89,7 +90,7 @@ double factor_of(const Config& c, std::string_view law) {
     return factor == 0 ? 1 : factor;
 }
 
-// Frequencies divided by tensors of the file, by the factor, or by neither.
+// Frequencies divided by tensors of the file and by the factor.
 void write_divided(std::vector<double> brief, std::vector<double> extended, int original, double factor,
                    double attention, SpecWriter& spec) {
     for (std::vector<double>* list : {&brief, &extended})
@@ -117,9 +118,9 @@ void write_scaling(const Config& c, int context, int width, const std::string& l
                      "yarn_beta_slow no more than yarn_beta_fast");
         spec("beta-fast", fast)("beta-slow", slow);
         const double mixed = c.number("rope.scaling.yarn_ext_factor", 1, -1e6, 1);
-        // What llama.cpp multiplies by is the key and yarn's own gain.
+        // llama.cpp's factor is this key times yarn's own gain.
         spec("attention", (mixed == 0 ? 1 : gain) * c.number("rope.scaling.attn_factor", 1, 0.001, 1e6));
-        if (mixed >= 0 && mixed < 1) spec("extrapolation", mixed); // below 0 llama.cpp takes 1
+        if (mixed >= 0 && mixed < 1) spec("extrapolation", mixed); // below 0 llama.cpp uses 1
     } else {
         c.refuse("rope.scaling.type", law == "longrope" ? "longrope with the tensors rope_factors_short and _long"
                                                         : "none, linear, yarn or longrope");
@@ -186,7 +187,7 @@ std::string gguf_rope_spec(const Config& c, const TensorStore& tensors, const Bl
                               extended = factors(tensors, "rope_factors_long.weight", width / 2);
     const int original = c.integer("rope.scaling.original_context_length", b.context, 1, most_positions);
     const double attention = c.number("rope.scaling.attn_factor", 1, 0.001, 1e6);
-    const std::string law = c.text("rope.scaling.type", "linear"); // as llama.cpp takes it where none is named
+    const std::string law = c.text("rope.scaling.type", "linear"); // llama.cpp's default
     if (law == "yarn" && (!all.empty() || !extended.empty()))
         c.refuse("rope.scaling.type", "none, linear or longrope beside tensors of factors");
     if (brief.empty() != extended.empty())
@@ -230,9 +231,9 @@ NameMap gguf_names(const Blueprint& b, const std::vector<NameRule>& own) {
                                {"final_norm", "output_norm"},
                                {"head", "output"}};
     map.rules.insert(map.rules.end(), std::begin(shared), std::end(shared));
-    // One name for two things: the half beside the gate, or the whole.
+    // One name for two tensors: the half next to the gate, or the whole.
     const std::string_view in = b.gated ? "layers.#.feed_forward.up" : "layers.#.feed_forward.in";
-    if (!b.encoder.empty()) // of two stacks each has names of its own
+    if (!b.encoder.empty()) // each of two stacks has its own names
         map.rules.insert(
             map.rules.end(),
             {{b.gated ? "encoder.layers.#.feed_forward.up" : "encoder.layers.#.feed_forward.in", "enc.blk.#.ffn_up"},

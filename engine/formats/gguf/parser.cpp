@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A GGUF file from its first byte to its data. What it says of lengths is compared with the bytes that are left before
-// anything is allocated for it.
+// Reads a GGUF file from its first byte to its data. Each length in the file is compared with the remaining bytes
+// before anything is allocated for it.
 #include "core/error.h"
 #include "formats/gguf/file.h"
 #include "io/checked.h"
@@ -30,7 +30,7 @@ bool has_control(std::string_view name) {
 
 class GgufParser {
 public:
-    // data_bytes: what comes behind the bytes that there are.
+    // data_bytes: the bytes after those of the file object.
     GgufParser(Gguf& file, const GgufLimits& limits, std::uint64_t data_bytes)
         : file_(file), limits_(limits), readable_(file.size()), whole_(file.size() + data_bytes) {}
     void parse();
@@ -68,10 +68,10 @@ private:
     Gguf& file_;
     const GgufLimits& limits_;
     std::uint64_t readable_;        // bytes
-    std::uint64_t whole_;           // with those behind them
-    std::uint64_t at_ = 0;          // of the file, what comes next
+    std::uint64_t whole_;           // with data_bytes
+    std::uint64_t at_ = 0;          // the next byte of the file
     std::vector<std::byte> buffer_; // bytes of the file
-    std::uint64_t buffer_at_ = 0;   // where in the file they begin
+    std::uint64_t buffer_at_ = 0;   // their offset in the file
 };
 
 void GgufParser::need(std::uint64_t n, std::string_view what) const {
@@ -174,7 +174,7 @@ GgufValue GgufParser::array(const std::string& what) {
     const auto n = number<std::uint64_t>(what);
     if (n > limits_.array) refuse(what, ": array of ", n, " elements, allowed are ", limits_.array);
     const std::uint64_t least = of == GgufKind::string ? 8 : kind_bytes(of);
-    need(n * least, what); // n is small by now
+    need(n * least, what); // n is at most its limit here
     if (of == GgufKind::string) return strings(n, what);
     std::string bytes(static_cast<std::size_t>(n * least), '\0');
     take(std::as_writable_bytes(std::span(bytes)), what);
@@ -205,7 +205,7 @@ void GgufParser::check_truths(const std::string& bytes, const std::string& what)
         refuse(what, ": expected a bool, 0 or 1, found ", static_cast<int>(static_cast<unsigned char>(*bad)));
 }
 
-// The documentation wants a multiple of 8, ggml's code a power of two: what it reads, we read.
+// The documentation requires a multiple of 8, ggml's code a power of two. Any file that ggml reads is accepted.
 void GgufParser::read_alignment() {
     const GgufValue* found = file_.find_value(alignment_key);
     if (!found) return;
@@ -262,7 +262,7 @@ void GgufParser::tensor() {
     file_.tensors_.push_back(std::move(tensor));
 }
 
-// Duplicates are found by sorting, which no choice of names can slow down.
+// Sorting finds duplicates; no choice of names can slow it down.
 void GgufParser::index_names() {
     const std::vector<GgufTensor>& tensors = file_.tensors_;
     std::vector<std::size_t>& order = file_.by_name_;
@@ -275,8 +275,8 @@ void GgufParser::index_names() {
     if (twice != order.end()) refuse("tensor '", printable(tensors[*twice].name), "' appears twice");
 }
 
-// Offsets count from where the data begins, and each must be the one that follows from what stands before: neither
-// overlap nor hole. Behind the last tensor there may be the filling that one more would need.
+// Offsets are relative to the start of the data. Each must follow from the tensors before it, without overlap or gap.
+// After the last tensor there may be the padding that one more would need.
 void GgufParser::place_data() {
     const auto aligned = [this](Checked n) {
         if (!(n + Checked(file_.alignment_)).valid()) return n + Checked(file_.alignment_);
@@ -303,7 +303,7 @@ void GgufParser::place_data() {
 
 void GgufParser::parse() {
     check_start();
-    // Both counts stand before what they count, so that the first can be compared with no more than the whole.
+    // Both counts are before the entries, so the first can only be compared with the whole file.
     const std::uint64_t tensors = count("tensor count", limits_.tensors, least_tensor);
     const std::uint64_t entries = count("metadata count", limits_.metadata, least_entry);
     for (std::uint64_t i = 0; i < entries; ++i) entry();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A GGUF file: keys of its architecture, tensors by llama.cpp's names, the tokenizer's arrays among the metadata.
+// A GGUF file as a source: its architecture's keys, tensors under llama.cpp's names, and the tokenizer's arrays.
 #include "formats/source.h"
 #include "core/error.h"
 #include "core/utf8.h"
@@ -14,7 +14,7 @@
 namespace ordo {
 namespace {
 
-// Of the lists among the hyperparameters, one and all: a number of a byte takes 16 in memory.
+// Limits of a list among the hyperparameters, and of all lists: a number of one byte takes 16 in memory.
 constexpr std::size_t most_numbers = 65'536, most_numbers_in_all = 4 * most_numbers;
 
 JsonValue number_of(const GgufValue& value, std::size_t i) {
@@ -32,7 +32,7 @@ JsonValue json_of(const GgufValue& value) {
     return list;
 }
 
-// The hyperparameters as the members of an object: single values and short lists of numbers.
+// The hyperparameters as members of an object: single values and short lists of numbers.
 JsonValue hyperparameters(const Gguf& file, const std::string& prefix) {
     JsonValue object = JsonValue::empty_object();
     std::size_t left = most_numbers_in_all;
@@ -64,7 +64,7 @@ void add_tensors(TensorStore& store, const std::shared_ptr<const Gguf>& file) {
                    .file = index});
 }
 
-// What people write about a model, for `info`.
+// Descriptive metadata, for `info`.
 void read_notes(const Gguf& file, const std::string& architecture, Metadata& metadata) {
     metadata["source"] = "GGUF, general.architecture " + architecture;
     constexpr std::size_t most = 4096;
@@ -74,7 +74,7 @@ void read_notes(const Gguf& file, const std::string& architecture, Metadata& met
         metadata["chat_template"] = *text;
 }
 
-// All that stands under tokenizer.*, chat templates included.
+// All metadata under tokenizer.*, chat templates included.
 GgufEntries vocabulary_of(const Gguf& file) {
     GgufEntries entries;
     for (const auto& [key, value] : file.metadata())
@@ -83,7 +83,7 @@ GgufEntries vocabulary_of(const Gguf& file) {
 }
 
 // ---- Models in several files ----------------------------------------------------------------------
-// As llama-gguf-split writes them: NAME-00001-of-00003.gguf has the metadata, and each has tensors of its own.
+// As llama-gguf-split writes them: NAME-00001-of-00003.gguf has the metadata, and each file has some of the tensors.
 
 constexpr int most_parts = 65'535;
 
@@ -98,7 +98,7 @@ std::string ending_of_part(int i, int count) {
     return text.data();
 }
 
-// That a file says of itself that it is part i.
+// Checks that the file's metadata says that it is part i.
 void check_part(const Gguf& file, int i, int count) {
     for (const auto& [key, expected] : {std::pair{"split.no", i}, {"split.count", count}})
         if (const auto found = file.integer(key, 0, most_parts); found.value_or(-1) != expected)

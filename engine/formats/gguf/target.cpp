@@ -11,29 +11,29 @@
 namespace ordo {
 namespace {
 
-// What an architecture fixes, as llama.cpp computes it.
+// The fixed properties of an architecture in llama.cpp.
 struct Trunk {
     std::string_view name, encoding; // of each layer
     Norm norm;
-    std::optional<bool> norm_bias = {}; // none: either
+    std::optional<bool> norm_bias = {}; // empty: either
     Activation activation;
     bool gated;
-    std::optional<bool> biases = {}; // of all of attention and the feed-forward branch; none: any
+    std::optional<bool> biases = {}; // of all of attention and the feed-forward branch; empty: any
     bool embedding_norm = false;
     QkNorm qk_norm = QkNorm::none;
     bool fused = false;
     bool adjacent = false; // the pairing of rope
-    double alibi_max = 0;  // that is fixed; 0: a key says it
-    bool grouped = true;   // fewer heads of keys than of queries
+    double alibi_max = 0;  // if it is fixed; 0: a key gives it
+    bool grouped = true;   // may have fewer key/value heads than query heads
     NormPlace place = NormPlace::pre;
-    std::optional<bool> own_head = {}; // none: either
+    std::optional<bool> own_head = {}; // empty: either
     bool head_bias = false;
     bool clips = false;                    // queries, keys and values may be clipped
-    std::optional<bool> experts = {false}; // none: either
-    bool shared = false; // beside them an expert that all tokens pass, and shares that do not sum to one
+    std::optional<bool> experts = {false}; // empty: either
+    bool shared = false; // also a shared expert for all tokens, and weights of experts that do not sum to one
 };
 
-// Refact is Llama's trunk with ALiBi; SmolLM3 leaves every fourth layer without positions.
+// Refact is Llama's trunk with ALiBi. SmolLM3 has no positions in every fourth layer.
 constexpr Trunk trunks[] = {
     {.name = "llama",
      .encoding = "rope",
@@ -145,7 +145,7 @@ constexpr std::string_view works = "; a .safetensors file has place for it";
 
 // ---- Whether a trunk fits -------------------------------------------------------------------------
 
-// A window as wide as the context hides nothing within it.
+// A window as wide as the context hides nothing.
 Blueprint without_idle_windows(Blueprint b) {
     const auto widen = [&](LayerPlan& plan) {
         if (plan.window >= b.context) plan.window = 0;
@@ -160,7 +160,7 @@ Blueprint without_idle_windows(Blueprint b) {
     return b;
 }
 
-// What llama.cpp has for none of these architectures; empty if there is nothing.
+// The property that none of these architectures has in llama.cpp; empty if there is none.
 std::string foreign(const Blueprint& b) {
     if (!b.pattern.empty()) return "layers that differ from each other";
     if (b.bidirectional()) return "a mask that is not causal";
@@ -178,7 +178,7 @@ std::string yes_no(const char* what, bool wanted) {
     return std::string(wanted ? "" : "no ") + what;
 }
 
-// Of the mixture, as above.
+// The same for the mixture.
 std::string misfit_of_experts(const Trunk& t, const Blueprint& b) {
     const bool any = b.experts != 0;
     if (t.experts && any != *t.experts) return "expected " + yes_no("experts", *t.experts);
@@ -191,7 +191,7 @@ std::string misfit_of_experts(const Trunk& t, const Blueprint& b) {
     return {};
 }
 
-// What keeps a trunk from being the blueprint's: "norm layer, not rms"; empty if it fits.
+// The difference between a trunk and the blueprint: "norm layer, not rms"; empty if it fits.
 std::string misfit(const Trunk& t, const Blueprint& b) {
     if (b.norm != t.norm) return "expected norm " + std::string(norm_names[static_cast<int>(t.norm)]);
     if (b.norm_place != t.place) return "expected norm_place " + std::string(place_names[static_cast<int>(t.place)]);
@@ -232,7 +232,7 @@ const Trunk& find_trunk(const Blueprint& b, const SpecItem& item, const std::str
 
 // ---- The encoding ---------------------------------------------------------------------------------
 
-// Refuses the parameters of an item that the format has no key for.
+// Refuses the parameters of an item for which the format has no key.
 void only_keys(const SpecItem& item, std::initializer_list<std::string_view> known, const std::string& where) {
     for (const auto& [key, value] : item.values)
         if (std::find(known.begin(), known.end(), key) == known.end())
@@ -253,7 +253,7 @@ private:
     GgufTarget& target_;
 };
 
-// Divisors of the frequencies that a law gives, which llama.cpp takes as a tensor.
+// The divisors of the frequencies under a scaling; llama.cpp reads them as a tensor.
 std::vector<float> divisors(const RopeScaling& scaling, double theta, int width) {
     const std::vector<double> plain = RopeScaling().frequencies(theta, width),
                               scaled = scaling.frequencies(theta, width);
@@ -277,7 +277,7 @@ void write_longrope(const RopeScaling& s, const Entries& put, GgufTarget& target
 
 void write_yarn(const RopeScaling& s, const Entries& put, const std::string& where) {
     if (!s.truncate) fail(ErrorCode::usage, where, ": GGUF has no key for 'truncate=no' of the encoding 'rope'");
-    // There are keys for these, and llama.cpp's text was another one with them.
+    // There are keys for these, but with them llama.cpp generated different text.
     const double own = s.factor <= 1 ? 1 : 0.1 * std::log(s.factor) + 1;
     if (s.beta_fast != 32 || s.beta_slow != 1 || s.extrapolation != 1 || std::abs(s.attention - own) > 1e-6)
         fail(ErrorCode::usage, where,
@@ -301,7 +301,7 @@ void write_rope(const Blueprint& b, const SpecItem& item, const std::string& whe
     target.width = item.integer("width", b.d_head, 2, b.d_head);
     const RopeScaling s = RopeScaling::read(item, b.dims(), theta, target.width);
     put.count("rope.dimension_count", target.width);
-    const bool ntk = s.law == Law::ntk; // another base, as it is computed
+    const bool ntk = s.law == Law::ntk; // written as its other base
     const double base = ntk ? theta * std::pow(s.factor, target.width / (target.width - 2.0)) : theta;
     put("rope.freq_base", static_cast<float>(base));
     if (s.law == Law::linear) {
@@ -342,7 +342,7 @@ void write_encoding(const Blueprint& b, const Trunk& t, const SpecItem& item, co
     }
 }
 
-// The trained context; a table of positions has to be as long.
+// The trained context. A table of positions must have the same length.
 int context_of(const Blueprint& b, const SpecItem& item) {
     return item.name == "learned" ? item.integer("length", b.context, 1, 1 << 22) : b.context;
 }

@@ -8,7 +8,7 @@
 namespace ordo {
 namespace {
 
-// Without 4, 5, 31 to 33 and 36 to 38, which were taken back. What comes after 39 has no size that we know.
+// Without the withdrawn 4, 5, 31 to 33 and 36 to 38. The sizes of types after 39 are unknown.
 constexpr GgmlType known[] = {
     {0, "F32", 1, 4, WeightType::f32},
     {1, "F16", 1, 2, WeightType::f16},

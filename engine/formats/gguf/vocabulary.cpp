@@ -18,7 +18,7 @@ constexpr std::string_view mark = "\u2581"; // SentencePiece's space
 
 using Type = GgufVocabulary::Type;
 
-// Puts together the text of a tokenizer.json around the vocabulary.
+// Builds the text of a tokenizer.json around the vocabulary.
 class Writer {
 public:
     Writer(const GgufVocabulary& v, std::string_view where) : v_(v), where_(where) { check(); }
@@ -46,7 +46,7 @@ private:
 
     const GgufVocabulary& v_;
     std::string where_;
-    std::vector<std::string> spellings_; // as a tokenizer.json has them
+    std::vector<std::string> spellings_; // in the form of a tokenizer.json
 };
 
 void Writer::check() const {
@@ -64,7 +64,7 @@ void Writer::check() const {
     check_id(v_.bos, "bos");
     check_id(v_.eos, "eos");
     check_id(v_.unknown, "unknown");
-    check_id(v_.separator, "seperator"); // so spelled in the files
+    check_id(v_.separator, "seperator"); // this is the spelling in the files
 }
 
 void Writer::check_id(Token id, std::string_view name) const {
@@ -81,8 +81,8 @@ void Writer::require_scores() const {
         if (!std::isfinite(score)) fail(ErrorCode::model, where_, ": tokenizer.ggml.scores: expected finite ones");
 }
 
-// A token that was added to a byte-level vocabulary and reads as the spelling of other bytes, such as DeepSeek-Coder's
-// "\u00f5": no bytes of a text become it.
+// Whether a token was added to a byte-level vocabulary and its text is the spelling of other bytes, such as
+// DeepSeek-Coder's "\u00f5". No bytes of a text become it.
 bool Writer::only_added(std::size_t id) const {
     if (v_.model != "gpt2" || !is_added(id)) return false;
     const auto bytes = unspell_bytes(spellings_[id]);
@@ -103,7 +103,7 @@ std::string Writer::added_tokens() const {
     return "[" + out + "]";
 }
 
-// before A after, and before A after B after; none: null.
+// before A after, and before A after B after; null without tokens.
 std::string Writer::frame(Token before, Token after, bool segments) const {
     if (before < 0 && after < 0) return "null";
     const auto special = [&](Token id, int segment) {
@@ -169,7 +169,7 @@ TokenizerFile Writer::gpt2() {
                  R"(,"vocab":{},"merges":[]})");
     for (std::size_t i = 0; i < v_.merges.size(); ++i) {
         const std::string_view merge = v_.merges[i];
-        const std::size_t space = merge.find(' ', 1); // a token may begin with one, in the files of some
+        const std::size_t space = merge.find(' ', 1); // in some files a token begins with a space
         if (space == merge.npos || space + 1 == merge.size())
             fail(ErrorCode::model, where_, ": tokenizer.ggml.merges[", i, "]: expected two tokens, found \"",
                  printable(merge), '"');
@@ -179,7 +179,7 @@ TokenizerFile Writer::gpt2() {
     return made;
 }
 
-// Of SentencePiece where what has no token is bytes.
+// The decoder of SentencePiece with byte fallback.
 std::string decoder_of_bytes(bool prefix) {
     return R"({"type":"Sequence","decoders":[{"type":"Replace","pattern":{"String":)" + json_quoted(mark) +
            R"(},"content":" "},{"type":"ByteFallback"},{"type":"Fuse"})" +
@@ -208,14 +208,14 @@ TokenizerFile Writer::llama() {
     return made;
 }
 
-// [UNK] and Chinese BERT's <S>, which are names and not words.
+// [UNK], and Chinese BERT's <S>: names instead of words.
 bool is_bracketed(std::string_view token) {
     return token.size() > 2 &&
            ((token.starts_with('[') && token.ends_with(']')) || (token.starts_with('<') && token.ends_with('>')));
 }
 
-// The files hold the tokens that begin a word with U+2581 before them, and those that go on in one as they are.
-// llama.cpp lower-cases every text; a vocabulary whose words have capitals would have no use for them.
+// In the files, a token that begins a word has a U+2581 before it, and a token inside a word is unchanged. llama.cpp
+// converts every text to lower case, so that words with capitals would never match.
 TokenizerFile Writer::bert() {
     bool capitals = false;
     for (std::size_t id = 0; id < v_.tokens.size(); ++id) {
@@ -289,7 +289,7 @@ std::unique_ptr<Tokenizer> tokenizer_from_llama2c(std::vector<std::string> piece
         v.types.push_back(byte_of_spelling(pieces[id]) >= 0 ? Type::byte : Type::normal);
     }
     v.tokens[0] = "<unk>";
-    v.tokens[1] = "<s>"; // with line feeds around them in the files
+    v.tokens[1] = "<s>"; // the file has line feeds around them
     v.tokens[2] = "</s>";
     v.types[0] = Type::unknown_type;
     v.types[1] = v.types[2] = Type::control;

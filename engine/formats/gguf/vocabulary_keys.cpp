@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Between tokenizer.ggml.* of a GGUF's metadata and a tokenizer (formats/gguf/vocabulary.h).
+// Converts between tokenizer.ggml.* of a GGUF's metadata and a tokenizer (formats/gguf/vocabulary.h).
 #include "formats/gguf/vocabulary.h"
 
 #include "core/error.h"
@@ -12,7 +12,7 @@ const std::string prefix = "tokenizer.ggml.";
 
 // ---- Reading --------------------------------------------------------------------------------------
 
-// The ids that llama.cpp takes where a file names none.
+// llama.cpp's ids for files without them.
 struct Defaults {
     Token bos = -1, eos = -1, unknown = -1, separator = -1, padding = -1, mask = -1;
 };
@@ -51,7 +51,7 @@ public:
         const std::string decoder = std::string(file_.text("general.architecture").value_or(""));
         return static_cast<Token>(file_.integer(decoder + ".decoder_start_token_id", 0, vocab_size_ - 1).value_or(-1));
     }
-    // Of which a tokenizer's own frame knows better what begins a text, except before a decoder's.
+    // The special tokens. The tokenizer's own frame overrides the start token, except for a decoder with an encoder.
     SpecialTokens special() const {
         const GgufVocabulary v = named();
         SpecialTokens special;
@@ -70,16 +70,16 @@ public:
     }
 
 private:
-    // What the file names one by one.
+    // The values with keys of their own.
     GgufVocabulary named() const {
         GgufVocabulary v;
         v.model = file_.text(prefix + "model").value_or("");
         const bool cls = v.model == "bert" && file_.metadata().contains(prefix + "cls_token_id");
         const Defaults usual = defaults_of(v.model);
-        v.bos = id(cls ? "cls_token_id" : "bos_token_id", usual.bos); // a converter writes the first alone for BERT
+        v.bos = id(cls ? "cls_token_id" : "bos_token_id", usual.bos); // a converter writes only cls_token_id for BERT
         v.eos = id("eos_token_id", usual.eos);
         v.unknown = id("unknown_token_id", usual.unknown);
-        v.separator = id(file_.metadata().contains(prefix + "seperator_token_id") ? "seperator_token_id" // so in files
+        v.separator = id(file_.metadata().contains(prefix + "seperator_token_id") ? "seperator_token_id" // as in files
                                                                                   : "separator_token_id",
                          usual.separator);
         v.add_bos = file_.truth(prefix + "add_bos_token");
@@ -126,7 +126,7 @@ void put_truth(GgufEntries& entries, const char* key, std::optional<bool> value)
     if (value) entries.emplace_back(prefix + key, GgufValue::of(*value));
 }
 
-// As many tokens as the embedding has rows.
+// Pads the vocabulary to the rows of the embedding.
 void fill_up(GgufVocabulary& v, std::size_t size) {
     if (v.types.empty()) v.types.assign(v.tokens.size(), GgufVocabulary::normal);
     while (v.tokens.size() < size) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A tokenizer as the metadata of a GGUF file has it. What is told there is less than what a tokenizer.json tells:
-// models by four names, patterns by llama.cpp's. A component that neither says is refused by its name, but for
-// normal forms, which llama.cpp leaves out for the models that ask for them.
+// A tokenizer as the metadata of a GGUF file. These express less than a tokenizer.json: four models by name, and
+// llama.cpp's patterns by name. A component outside these is refused by name. Normal forms are exceptions: llama.cpp
+// omits them for the models that request them.
 #include "core/error.h"
 #include "formats/gguf/vocabulary.h"
 #include "text/normalizer.h"
@@ -19,7 +19,7 @@ constexpr std::string_view mark = "\u2581";
     fail(ErrorCode::model, "tokenizer: ", what, " has no place in a GGUF file; a safetensors file takes it");
 }
 
-// A component and, if it is a Sequence, what it is a sequence of.
+// A component, or the components of a Sequence.
 std::vector<const JsonValue*> flat(const JsonValue& root, std::string_view key, std::string_view members) {
     std::vector<const JsonValue*> all;
     if (is_null(root, key)) return all;
@@ -89,7 +89,7 @@ void Reader::read_tokens() {
     }
     for (std::size_t id = 0; id < v_.tokens.size(); ++id) {
         if (!v_.tokens[id].empty()) continue;
-        v_.tokens[id] = "[PAD" + std::to_string(id) + "]"; // as converters fill up
+        v_.tokens[id] = "[PAD" + std::to_string(id) + "]"; // as converters pad
         v_.types[id] = Type::unused;
     }
 }
@@ -137,7 +137,7 @@ void Reader::read_gpt2(const std::vector<const JsonValue*>& cuts) {
 
 // ---- SentencePiece ----------------------------------------------------------------------------
 
-// The best score to what is merged first. A token that no merge makes is never made.
+// The earliest merge gets the best score. A token that no merge produces is never used.
 void Reader::score_by_merges() {
     v_.scores.assign(v_.tokens.size(), -1e9F);
     for (std::size_t i = file_.merges.size(); i > 0; i -= 2) {

@@ -11,7 +11,7 @@ namespace {
 
 using Sink = std::function<void(std::span<const std::byte>)>;
 
-constexpr std::uint64_t alignment = 32; // what is taken where the metadata names none
+constexpr std::uint64_t alignment = 32; // the default without metadata
 constexpr std::uint32_t gguf_version = 3;
 
 template <class T>
@@ -54,7 +54,7 @@ std::string filling(std::uint64_t n) {
     return std::string(static_cast<std::size_t>((alignment - n % alignment) % alignment), '\0');
 }
 
-// All that stands before the data, filling included.
+// All bytes before the data, padding included.
 std::string header(const GgufEntries& metadata, const std::vector<GgufStored>& tensors) {
     std::string out = "GGUF";
     put(out, gguf_version);
@@ -74,7 +74,7 @@ std::string header(const GgufEntries& metadata, const std::vector<GgufStored>& t
     return out + filling(out.size());
 }
 
-// What the reader would refuse is not written: it is shown the header, and a file of the size that there will be.
+// Checks the header with the reader, for a file of the final size, so that every written file can be read.
 void check(const std::string& head, std::uint64_t data, const std::string& where) {
     try {
         Gguf::check_header(std::as_bytes(std::span(head)), data, where);
@@ -83,7 +83,7 @@ void check(const std::string& head, std::uint64_t data, const std::string& where
     }
 }
 
-// The file in pieces.
+// Passes the file to the sink in pieces.
 void write_to(const Sink& sink, const GgufEntries& metadata, const std::vector<GgufStored>& tensors,
               const std::string& where) {
     const std::string head = header(metadata, tensors);
@@ -109,7 +109,7 @@ void write_to(const Sink& sink, const GgufEntries& metadata, const std::vector<G
 
 void write_gguf(const std::filesystem::path& path, const GgufEntries& metadata, const std::vector<GgufStored>& tensors,
                 const FileCheck& check) {
-    std::optional<AtomicFile> file; // once the header has proved sound
+    std::optional<AtomicFile> file; // created after the header has been checked
     write_to(
         [&](std::span<const std::byte> bytes) {
             if (!file) file.emplace(path);

@@ -13,8 +13,8 @@ namespace {
 
 using Field = ProtobufField;
 
-// The fields of sentencepiece_model.proto that are read, by their numbers: of the whole, of a piece, of how it was
-// trained, of how a text is normalised.
+// The numbers of the fields that are read from sentencepiece_model.proto: of the whole, of a piece, of its training,
+// and of the normalisation.
 enum Whole : std::uint32_t { pieces = 1, trainer = 2, normalizer = 3 };
 enum OfPiece : std::uint32_t { piece_text = 1, piece_score = 2, piece_type = 3 };
 enum OfTrainer : std::uint32_t {
@@ -62,7 +62,7 @@ private:
         return field.value;
     }
 
-    std::int32_t id_of(const Field& field) const { // in 32 bits, as the format has it
+    std::int32_t id_of(const Field& field) const { // 32 bits in the format
         return static_cast<std::int32_t>(static_cast<std::uint32_t>(number_of(field)));
     }
 

@@ -13,18 +13,18 @@ struct SentencePieceModel {
     struct Piece {
         std::string text;
         float score = 0;
-        GgufVocabulary::Type type = GgufVocabulary::normal; // the two number them alike
+        GgufVocabulary::Type type = GgufVocabulary::normal; // both use the same numbers
     };
     std::uint64_t kind = unigram;
     std::vector<Piece> pieces;
-    std::string charsmap; // what normalises a text; empty: nothing does
+    std::string charsmap; // the normalisation of a text; empty: none
     bool add_dummy_prefix = true, remove_extra_whitespaces = true, escape_whitespaces = true;
     bool byte_fallback = false, whitespace_as_suffix = false;
-    // Ids of the pieces that stand for what has none, and before, behind and beside a text; less than 0: there is none.
+    // Ids of the special pieces: unknown, and those before, after and between texts; negative: none.
     std::int32_t unknown = 0, start = 1, end = 2, padding = -1;
 };
 
-// bytes: of a file. Throws Error(model).
+// bytes: the content of a file. Throws Error(model).
 SentencePieceModel read_sentence_piece(std::string_view bytes, std::string_view where);
 
 } // namespace ordo

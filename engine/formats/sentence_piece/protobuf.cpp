@@ -17,7 +17,7 @@ std::uint64_t ProtobufReader::read_number() {
         const auto byte = static_cast<unsigned char>(rest_.front());
         rest_.remove_prefix(1);
         number |= static_cast<std::uint64_t>(byte & 127)
-                  << shift; // what does not fit into 64 bits is dropped, as elsewhere
+                  << shift; // bits above 64 are dropped, as in other readers
         if (byte < 128) return number;
     }
     fail(ErrorCode::model, where_, ": expected a number of at most ten bytes, found ",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The fields of a message in Protocol Buffers' wire format: a key, field number * 8 + wire type, then the value. A
-// number is seven bits a byte, the lowest first, with the eighth set in all bytes but the last. Nothing is copied, and
-// nothing is trusted.
+// number has seven bits in each byte, the lowest first. The eighth bit is set in all bytes but the last. Nothing is
+// copied, and input is not trusted.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@ struct ProtobufField {
 
     std::uint32_t id = 0;
     Type type = number;
-    std::uint64_t value = 0; // of a number, and of four or eight bytes as they stand
-    std::string_view text;   // of bytes: a string, or a message in the message
+    std::uint64_t value = 0; // of a number, or the raw four or eight bytes
+    std::string_view text;   // of bytes: a string, or a nested message
 
     float as_float() const; // of four bytes
 };
@@ -26,8 +26,7 @@ class ProtobufReader {
 public:
     ProtobufReader(std::string_view message, std::string_view where) : rest_(message), where_(where) {}
 
-    // The next field; none at the end. Throws Error(model) for a message that ends within one, or a wire type that is
-    // unknown.
+    // The next field; empty at the end. Throws Error(model) for a truncated field or an unknown wire type.
     std::optional<ProtobufField> next();
 
 private:
