@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// BERT (Devlin et al. 2018, arXiv 1810.04805), base: every token sees every other. With the head of its masked language
-// model where the file has it: a matrix, GELU and a norm before the embedding, and a bias behind.
+// BERT (Devlin et al. 2018, arXiv 1810.04805), base: every token sees every other. Includes the head of its masked
+// language model, if the file has it: a matrix, GELU and a norm before the embedding, and a bias after it.
 #include "models/catalog.h"
 
 namespace ordo {
@@ -44,9 +44,9 @@ NameMap names(const ModelPlan&) {
             .ignored = {"position_ids", "pooler.", "cls.seq_relationship.", "cls.predictions.decoder."}};
 }
 
-// llama.cpp's converter keeps what gives vectors, not the head of a masked model. RoBERTa and DistilBERT are written so
-// too: of a table of positions the rows that are used, and segments if there are some. What the activation was is not
-// said; it is GELU by erf in all of them.
+// llama.cpp's converter keeps the part for vectors, without the head of a masked model. It writes RoBERTa and
+// DistilBERT in the same form: of a table of positions only the used rows, and segments if there are any. The file does
+// not give the activation, which is GELU by erf in all of them.
 ModelPlan plan_of_gguf(const Config& c, const TensorStore& tensors) {
     ModelPlan plan{bert_blueprint(), {}};
     Blueprint& b = plan.blueprint;

@@ -31,7 +31,7 @@ ModelPlan plan_of_config(const Config& c, const TensorStore&) {
     ModelPlan plan{make(), "alibi"};
     Blueprint& b = plan.blueprint;
     b.vocab_size = c.integer("vocab_size");
-    b.context = c.integer("seq_length", 2048, 1, 1 << 22); // that it was trained with; ALiBi knows no end
+    b.context = c.integer("seq_length", 2048, 1, 1 << 22); // of its training; ALiBi has no limit
     b.n_layers = c.layers(c.first_of({"n_layer", "num_hidden_layers"}));
     b.d_model = c.integer(c.first_of({"hidden_size", "n_embed"}));
     const std::string_view heads = c.first_of({"n_head", "num_attention_heads"});

@@ -3,7 +3,7 @@
 
 namespace ordo {
 
-// Built on first use: the order in which files' constants are initialised is not defined.
+// Built on first use, because the order of initialisation across files is undefined.
 std::span<const Architecture> architectures() {
     static const Architecture all[] = {
 #define ARCHITECTURE(name) name##_architecture,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Every architecture of list.def by its own name; formats/architecture.h's architectures() lists them.
+// Every architecture of list.def by name. architectures() in formats/architecture.h lists them.
 #pragma once
 
 #include "formats/config_values.h"

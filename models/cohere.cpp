@@ -21,10 +21,10 @@ Blueprint make() {
     return b;
 }
 
-// What the published class takes for keys that a file leaves out.
+// The published class's defaults for missing keys.
 constexpr std::string_view defaults = R"({"max_position_embeddings": 8192})";
 
-// transformers 4 takes 10000 for a theta that is left out, and transformers 5 takes 500000.
+// The default theta is 10000 in transformers 4 and 500000 in transformers 5, so the key is required.
 void require_theta(const Config& c) {
     const std::optional<Config> parameters = c.object("rope_parameters");
     if (!c.has("rope_theta") && !(parameters && parameters->has("rope_theta"))) c.refuse("rope_theta", "a number");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Command R7B and its kin (Cohere 2024): rope where keys have a window, nothing where they have none.
+// Command R7B and its relatives (Cohere 2024): rope in layers with a window, and no positions in the others.
 #include "models/catalog.h"
 
 namespace ordo {
@@ -27,7 +27,7 @@ std::string where_it_slides(const std::string& rope, const std::vector<bool>& sl
     return pattern_of(specs);
 }
 
-// What the published class takes for keys that a file leaves out.
+// The published class's defaults for missing keys.
 constexpr std::string_view defaults = R"({"max_position_embeddings": 8192})";
 
 ModelPlan plan_of_config(const Config& given, const TensorStore&) {

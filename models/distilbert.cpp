@@ -12,13 +12,13 @@ Blueprint make() {
     return b;
 }
 
-// What the published class takes for keys that a file leaves out.
+// The published class's defaults for missing keys.
 constexpr std::string_view defaults = R"({"max_position_embeddings": 512})";
 
 ModelPlan plan_of_config(const Config& given, const TensorStore& tensors) {
     const Config c = given.with_defaults(defaults);
     c.only("tie_word_embeddings", true);
-    ModelPlan plan{make(), "learned"}; // sinusoidal_pos_embds says how training began: the file has the table
+    ModelPlan plan{make(), "learned"}; // sinusoidal_pos_embds describes the initial values; the file has the table
     Blueprint& b = plan.blueprint;
     b.vocab_size = c.integer("vocab_size");
     b.context = c.integer("max_position_embeddings");

@@ -27,13 +27,14 @@ Blueprint make() {
     return b;
 }
 
-// The layers of the larger models, of which files under the old names (RefinedWeb) have no key: their two norms tell.
+// Whether layers are those of the larger models. Files under the old names (RefinedWeb) have no key for it, but two
+// norms.
 bool is_new(const Config& c, const TensorStore& tensors) {
     const bool two = tensors.find("transformer.h.0.ln_attn.weight") != nullptr;
     return c.flag("new_decoder_architecture", two && c.text("model_type", "") != "falcon");
 }
 
-// How many heads of keys there are: one for all queries, as many, or groups.
+// The number of key heads: one for all queries, one for each, or groups.
 int kv_heads(const Config& c, int n_heads, bool is_new) {
     if (is_new) {
         const std::string_view key = c.first_of({"num_kv_heads", "n_head_kv"});
@@ -44,7 +45,7 @@ int kv_heads(const Config& c, int n_heads, bool is_new) {
     return c.flag("multi_query", true) ? 1 : n_heads;
 }
 
-// multi_query against the tensors, whose shapes would be all that is said.
+// Checks multi_query against the shapes of the tensors.
 void check_heads(const Config& c, const TensorStore& tensors, const Blueprint& b, bool is_new) {
     const FileTensor* found = nullptr;
     for (const char* prefix : {"transformer.", ""})
@@ -109,7 +110,7 @@ NameMap names(const ModelPlan&) {
             .ignored = {"rotary_emb.inv_freq", "lm_head.weight"}};
 }
 
-// The norm that attention has for itself in the larger ones is the one with a number.
+// llama.cpp's name for attention's own norm, in the larger models, has a number.
 ModelPlan plan_of_gguf(const Config& c, const TensorStore& tensors) {
     ModelPlan plan{make(), {}};
     read_gguf_sizes(c, tensors, plan.blueprint);

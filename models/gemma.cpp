@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Gemma 1, 2 and 3 (Gemma Team 2024, arXiv 2403.08295, 2408.00118; 2025, 2503.19786); the shape is that of Gemma 2 at 2
-// billion parameters. Of a Gemma 3 that reads pictures too, this is its part that reads and writes text.
+// Gemma 1, 2 and 3 (Gemma Team 2024, arXiv 2403.08295, 2408.00118; 2025, 2503.19786). The shape is that of Gemma 2 at 2
+// billion parameters. For a Gemma 3 that also reads pictures, this is its text part.
 #include "encoding/base/spec.h"
 #include "models/catalog.h"
 
@@ -31,14 +31,14 @@ Blueprint make() {
 
 constexpr std::string_view second = "gemma2", third = "gemma3_text", with_pictures = "gemma3";
 
-// What the published classes take for keys that a file leaves out. Files with pictures leave out nearly all.
+// The published classes' defaults for missing keys. Files with pictures omit nearly all keys.
 constexpr std::string_view
     defaults1 = R"({"max_position_embeddings": 8192, "num_key_value_heads": 16})",
     defaults2 = R"({"max_position_embeddings": 8192, "num_key_value_heads": 4})",
     defaults3 = R"({"vocab_size": 262208, "hidden_size": 2304, "intermediate_size": 9216, "num_hidden_layers": 26,
                     "num_attention_heads": 8, "num_key_value_heads": 4, "max_position_embeddings": 131072})";
 
-// Rope of each layer: those that slide have a theta of their own in Gemma 3, and no scaling.
+// Rope of each layer. In Gemma 3, sliding layers have a theta of their own, and no scaling.
 std::string encoding_of(const Config& c, ModelPlan& plan, const std::vector<bool>& sliding, bool two) {
     const std::string global =
         rope_spec(c, plan, {.theta = two ? 1e6 : 1e4, .layer_type = two ? "full_attention" : ""});
@@ -50,7 +50,7 @@ std::string encoding_of(const Config& c, ModelPlan& plan, const std::vector<bool
     return pattern_of(specs);
 }
 
-// A cap that is null is none; one that is not mentioned is the family's.
+// A cap of null means none; a missing one has the family's default.
 float cap(const Config& c, std::string_view key, double usual) {
     return static_cast<float>(c.mentions(key) && !c.has(key) ? 0 : c.number(key, usual, 0, 1e6));
 }
@@ -62,7 +62,7 @@ float scale_of_width(const Blueprint& b) {
 void read_shape(const Config& c, Blueprint& b) {
     read_llama_sizes(c, b);
     b.d_head = c.integer("head_dim", 256, 1, 1024);
-    // "gelu" in the first files has always been the other form.
+    // "gelu" in the first files always meant the tanh form.
     if (c.text(c.first_of({"hidden_activation", "hidden_act"}), "gelu_pytorch_tanh") == "gelu")
         b.activation = Activation::gelu_tanh;
     b.attention_bias(c.flag("attention_bias", false));
@@ -109,12 +109,12 @@ NameMap names(const ModelPlan& plan) {
     map.rules.push_back({"head", "language_model.lm_head"});
     for (const char* part : {"vision_tower.", "multi_modal_projector."}) map.ignored.emplace_back(part);
     for (NameRule& rule : map.rules)
-        if (rule.ours.ends_with("norm")) rule.plus_one = true; // what is stored is the weight less one
+        if (rule.ours.ends_with("norm")) rule.plus_one = true; // the file stores the weight minus one
     return map;
 }
 
-// Layers of Gemma 2 and 3 in a GGUF: every other one has a window, or five of six; in Gemma 3 with a theta of their
-// own, and no scaling.
+// Layers of Gemma 2 and 3 in a GGUF: every other one has a window, or five of six. In Gemma 3 these have a theta of
+// their own, and no scaling.
 void read_gguf_windows(const Config& c, ModelPlan& plan, bool two_thetas) {
     Blueprint& b = plan.blueprint;
     const int window = two_thetas ? b.window : c.integer("attention.sliding_window", 4096, 1, 1 << 30);
@@ -129,8 +129,8 @@ void read_gguf_windows(const Config& c, ModelPlan& plan, bool two_thetas) {
     plan.encoding = pattern_of(specs);
 }
 
-// The converter has added one to the norms. It has no key for the scale of scores, which follows from the head's width
-// but in the largest models, of 27 billion parameters: there it is that of the model's width over its heads.
+// The converter has added one to the norms. It has no key for the scale of scores. This follows from the head's width,
+// except in the largest models, of 27 billion parameters: there it follows from the model's width divided by its heads.
 ModelPlan plan_of_gguf(const Config& c, const TensorStore& tensors) {
     const bool second_one = c.prefix() == "gemma2.", third_one = c.prefix() == "gemma3.";
     ModelPlan plan{make(), {}};

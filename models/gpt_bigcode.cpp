@@ -45,7 +45,7 @@ ModelPlan plan_of_config(const Config& c, const TensorStore&) {
     return plan;
 }
 
-// With one head of keys: all queries, the key, the value. With many: those of each head in turn.
+// With one key head: all queries, the key, the value. With many: those of each head in turn.
 NameMap names(const ModelPlan& plan) {
     const Layout qkv = plan.blueprint.n_kv_heads == 1 ? Layout::whole : Layout::by_head;
     return {.rules = {{"embedding", "transformer.wte"},
@@ -62,7 +62,7 @@ NameMap names(const ModelPlan& plan) {
             .ignored = {".attn.bias", ".attn.masked_bias", "lm_head.weight"}};
 }
 
-// llama.cpp's converter knows those alone that have one head of keys.
+// llama.cpp's converter supports only models with one key head.
 ModelPlan plan_of_gguf(const Config& c, const TensorStore& tensors) {
     ModelPlan plan{make(), "learned"};
     read_gguf_sizes(c, tensors, plan.blueprint);

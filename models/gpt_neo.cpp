@@ -47,7 +47,7 @@ std::vector<std::string> repeated_kinds(const Config& c, int n_layers) {
     return kinds;
 }
 
-// Which layers have a window.
+// Whether each layer has a window.
 std::vector<bool> local_layers(const Config& c, int n_layers) {
     const bool listed = c.has("attention_layers");
     const std::string_view key = listed ? "attention_layers" : "attention_types";
@@ -62,7 +62,7 @@ std::vector<bool> local_layers(const Config& c, int n_layers) {
     return local;
 }
 
-// What the published class takes for keys that a file leaves out.
+// The published class's defaults for missing keys.
 constexpr std::string_view defaults = R"({"max_position_embeddings": 2048})";
 
 ModelPlan plan_of_config(const Config& given, const TensorStore&) {

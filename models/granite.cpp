@@ -19,16 +19,16 @@ Blueprint make() {
     return b;
 }
 
-// What the published class takes for keys that a file leaves out.
+// The published class's defaults for missing keys.
 constexpr std::string_view defaults = R"({"max_position_embeddings": 2048})";
 
 struct Factors {
-    double embedding, residual, scores, logits; // logits are divided by theirs
+    double embedding, residual, scores, logits; // logits are divided by their factor
 };
 
-// A stream x to which each branch f is added with a factor r, x += r f(norm(x)), is r times the stream y = x / r with
-// y += f(norm(r y)). An RMS norm takes the factor out again where its eps is divided by r^2: norm(r y, eps) = norm(y,
-// eps / r^2). So the embedding's rows are divided by r, and no branch has a factor.
+// Removes the residual factor r. A stream x with x += r f(norm(x)) for each branch f is r times a stream y = x / r with
+// y += f(norm(r y)). An RMS norm cancels the factor if its eps is divided by r^2: norm(r y, eps) = norm(y, eps / r^2).
+// So the embedding's rows are divided by r, and no branch has a factor.
 void apply(const Factors& f, const Config& c, std::string_view residual_key, Blueprint& b) {
     b.norm_eps = static_cast<float>(static_cast<double>(b.norm_eps) / (f.residual * f.residual));
     if (b.norm_eps > 1) c.refuse(residual_key, "more than the root of the epsilon of the norms");
@@ -58,8 +58,8 @@ NameMap names(const ModelPlan&) {
     return llama_names();
 }
 
-// llama.cpp takes a factor of 0 for none; that of the logits has to be there. It leaves rope out where
-// rope.scaling.finetuned is false, for a kind of Granite that has state-space layers besides.
+// llama.cpp treats a factor of 0 as none; the factor of the logits is required. It omits rope if rope.scaling.finetuned
+// is false, for a kind of Granite that also has state-space layers.
 ModelPlan plan_of_gguf(const Config& c, const TensorStore& tensors) {
     c.only("rope.scaling.finetuned", true);
     ModelPlan plan{make(), {}};

@@ -20,7 +20,7 @@ Blueprint make() {
     return b;
 }
 
-// What the published class takes for keys that a file leaves out.
+// The published class's defaults for missing keys.
 constexpr std::string_view defaults = R"({"max_position_embeddings": 2048})";
 
 ModelPlan plan_of_config(const Config& given, const TensorStore&) {
@@ -39,7 +39,7 @@ NameMap names(const ModelPlan&) {
     return llama_names();
 }
 
-// Rows of queries and keys are in the order of adjacent pairs there, as Llama's own code has them.
+// Rows of queries and keys in a GGUF are in the order of adjacent pairs, as in Llama's own code.
 ModelPlan plan_of_gguf(const Config& c, const TensorStore& tensors) {
     ModelPlan plan{make(), {}};
     read_gguf_sizes(c, tensors, plan.blueprint);

@@ -22,7 +22,7 @@ Blueprint make() {
     return b;
 }
 
-// What the published class takes for keys that a file leaves out.
+// The published class's defaults for missing keys.
 constexpr std::string_view defaults =
     R"({"max_position_embeddings": 131072, "num_key_value_heads": 8, "rms_norm_eps": 1e-5})";
 
@@ -39,7 +39,7 @@ ModelPlan plan_of_config(const Config& given, const TensorStore&) {
     return plan;
 }
 
-// Version 5 of transformers keeps all experts of a layer in two tensors.
+// Version 5 of transformers stores all experts of a layer in two tensors.
 NameMap names(const ModelPlan&) {
     NameMap map = llama_names();
     constexpr std::string_view in = "layers.#.feed_forward.experts.@.in.weight",

@@ -23,7 +23,7 @@ Blueprint make() {
     return b;
 }
 
-// attn_config says more than ALiBi, and llm-foundry's files more than transformers reads.
+// Checks the parts of attn_config besides ALiBi. llm-foundry's files have more keys than transformers reads.
 void check_attention(const Config& c) {
     c.only("attn_type", "multihead_attention");
     for (const char* key : {"qk_ln", "qk_gn", "prefix_lm", "rope"}) c.only(key, false);
@@ -40,7 +40,7 @@ void check_feed_forward(const Config& c) {
     activation->only("approximate", "none");
 }
 
-// llm-foundry's; both kinds are the same but for the precision in which they are computed.
+// llm-foundry's names. The two kinds differ only in the precision of their computation.
 void check_norms(const Config& c) {
     const std::string type = c.text("norm_type", "layernorm");
     if (type != "layernorm" && type != "low_precision_layernorm")

@@ -26,7 +26,7 @@ Blueprint make() {
 }
 
 ModelPlan plan_of_config(const Config& c, const TensorStore&) {
-    ModelPlan plan{make(), "learned:offset=2"}; // rows 0 and 1 are for padding, and never read
+    ModelPlan plan{make(), "learned:offset=2"}; // rows 0 and 1 are for padding, and are never read
     Blueprint& b = plan.blueprint;
     b.vocab_size = c.integer("vocab_size");
     b.context = c.integer("max_position_embeddings");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The trunk of the weights that come with Ordo: pre-norm RMSNorm, SwiGLU, no biases, tied head.
+// The architecture of Ordo's own weights: pre-norm RMSNorm, SwiGLU, no biases, tied head.
 #include "models/catalog.h"
 
 namespace ordo {

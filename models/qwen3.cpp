@@ -20,7 +20,7 @@ Blueprint make() {
     return b;
 }
 
-// What the published class takes for keys that a file leaves out.
+// The published class's defaults for missing keys.
 constexpr std::string_view defaults =
     R"({"max_position_embeddings": 32768, "num_key_value_heads": 32, "max_window_layers": 28})";
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Qwen 2 and 3 with experts (Yang et al. 2024, arXiv 2407.10671; Yang et al. 2025, arXiv 2505.09388); the shape is that
+// Qwen 2 and 3 with experts (Yang et al. 2024, arXiv 2407.10671; Yang et al. 2025, arXiv 2505.09388). The shape is that
 // of Qwen 3 at 30 billion parameters.
 #include "models/catalog.h"
 
@@ -26,7 +26,7 @@ Blueprint make() {
     return b;
 }
 
-// Some layers have a single feed-forward part: those that are listed, and all but every so many.
+// Some layers have a single feed-forward part: the listed layers, and all layers outside the sparse step.
 void set_dense_layers(const Config& c, Blueprint& b) {
     const int step = c.integer("decoder_sparse_step", 1, 1, 1024);
     std::vector<double> listed;
@@ -43,12 +43,12 @@ void set_dense_layers(const Config& c, Blueprint& b) {
     if (any) b.pattern = to_period(std::move(layers));
 }
 
-// What the published classes take for keys that a file leaves out.
+// The published classes' defaults for missing keys.
 constexpr std::string_view
     defaults2 = R"({"max_position_embeddings": 32768, "num_key_value_heads": 16, "max_window_layers": 28})",
     defaults3 = R"({"max_position_embeddings": 32768, "num_key_value_heads": 4})";
 
-// Of Qwen 2 every other of the first layers slides where no list says which; of Qwen 3 all do, with or without a list.
+// Without a list, every other of the first layers of Qwen 2 slides. In Qwen 3 all layers slide, with or without a list.
 void set_windows_of(const Config& c, Blueprint& b, bool third) {
     const int most = third ? 0 : c.integer("max_window_layers", 0, 1 << 20);
     set_windows(c, b, 4096, [&](int i) { return third || (i % 2 == 0 && i < most); });
@@ -94,9 +94,8 @@ NameMap names(const ModelPlan&) {
     return map;
 }
 
-// In a GGUF every layer has experts. Whether their shares are divided by their sum is a matter of the architecture: in
-// Qwen 3 they are, in Qwen 2, which has an expert that all tokens pass, they are not. A key that says otherwise is
-// refused.
+// In a GGUF every layer has experts. The architecture decides whether their weights are divided by their sum: they are
+// in Qwen 3, and are not in Qwen 2, which has a shared expert. A key that contradicts this is refused.
 ModelPlan plan_of_gguf(const Config& c, const TensorStore& tensors) {
     const bool shared = tensors.find("blk.0.ffn_gate_inp_shexp.weight") != nullptr;
     ModelPlan plan{make(), {}};
@@ -105,7 +104,7 @@ ModelPlan plan_of_gguf(const Config& c, const TensorStore& tensors) {
     b.experts_renormalised = !shared;
     read_gguf_sizes(c, tensors, b);
     if (b.experts == 0) c.refuse("expert_count", "at least 1");
-    const int single = b.d_ff; // the width of what stands for all experts together
+    const int single = b.d_ff; // the width of the part for all experts together
     b.d_ff = c.integer("expert_feed_forward_length", std::max(1, single / std::max(1, b.experts_used)), 1, 1 << 20);
     if (shared) b.shared_expert = c.integer("expert_shared_feed_forward_length", single, 1, 1 << 20);
     plan.encoding = gguf_rope_spec(c, tensors, b, "halves");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Refact (Smallcloud 2023), the size of 1.6 billion parameters: Llama's trunk, one head of keys and values, ALiBi. Its
-// GGUF is how any such trunk reaches llama.cpp.
+// Refact (Smallcloud 2023), the size of 1.6 billion parameters: Llama's trunk with one key/value head and ALiBi. Its
+// GGUF architecture also fits any other such trunk.
 #include "models/catalog.h"
 
 namespace ordo {

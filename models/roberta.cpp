@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// RoBERTa (Liu et al. 2019, arXiv 1907.11692), base, and XLM-RoBERTa: BERT without segments, and with positions that
-// begin in the row behind that of the padding token.
+// RoBERTa (Liu et al. 2019, arXiv 1907.11692), base, and XLM-RoBERTa: BERT without segments. Positions begin in the row
+// after that of the padding token.
 #include "models/catalog.h"
 
 namespace ordo {

@@ -19,7 +19,7 @@ Blueprint make() {
     return b;
 }
 
-// For each layer whether it has rope. 1 says that it has: the opposite of what the key's name says.
+// Whether each layer has rope. Despite the key's name, 1 means that it has.
 std::vector<bool> layers_with_rope(const Config& c, int n_layers) {
     std::vector<bool> with;
     const int interval = c.integer("no_rope_layer_interval", 4, 1, 1 << 10);
@@ -32,7 +32,7 @@ std::vector<bool> layers_with_rope(const Config& c, int n_layers) {
     return with;
 }
 
-// What the published class takes for keys that a file leaves out.
+// The published class's defaults for missing keys.
 constexpr std::string_view defaults = R"({"max_position_embeddings": 32768, "num_key_value_heads": 4})";
 
 ModelPlan plan_of_config(const Config& given, const TensorStore&) {
@@ -56,7 +56,7 @@ NameMap names(const ModelPlan&) {
     return llama_names();
 }
 
-// Every fourth layer, whatever a file says: it has no key for it.
+// Every fourth layer is without rope: a GGUF has no key for it.
 ModelPlan plan_of_gguf(const Config& c, const TensorStore& tensors) {
     ModelPlan plan{make(), {}};
     read_gguf_sizes(c, tensors, plan.blueprint);

@@ -23,7 +23,7 @@ Blueprint make() {
     return b;
 }
 
-// What the published class takes for keys that a file leaves out.
+// The published class's defaults for missing keys.
 constexpr std::string_view defaults = R"({"max_position_embeddings": 4096, "num_key_value_heads": 32})";
 
 ModelPlan plan_of_config(const Config& given, const TensorStore&) {
@@ -46,7 +46,7 @@ NameMap names(const ModelPlan&) {
     return llama_names();
 }
 
-// llama.cpp tells the parallel branches by the missing norm; the key use_parallel_residual changes nothing there.
+// llama.cpp recognises parallel branches by the missing norm. It ignores the key use_parallel_residual.
 ModelPlan plan_of_gguf(const Config& c, const TensorStore& tensors) {
     ModelPlan plan{make(), {}};
     read_gguf_sizes(c, tensors, plan.blueprint);

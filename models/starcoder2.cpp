@@ -26,7 +26,7 @@ Blueprint make() {
     return b;
 }
 
-// What the published class takes for keys that a file leaves out.
+// The published class's defaults for missing keys.
 constexpr std::string_view defaults = R"({"max_position_embeddings": 4096, "num_key_value_heads": 2})";
 
 ModelPlan plan_of_config(const Config& given, const TensorStore&) {

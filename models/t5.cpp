@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// T5 (Raffel et al. 2020, arXiv 1910.10683), small, and what followed it (version 1.1, Flan, mT5): an encoder and a
-// decoder of pre-norm RMSNorm without biases, scores that are not scaled, and a bias by distance that each stack's
-// layers share. Version 1.0 has ReLU and a tied head that reads rows times 1/sqrt(d_model); 1.1 a gated GELU and a head
-// of its own.
+// T5 (Raffel et al. 2020, arXiv 1910.10683), small, and its successors (version 1.1, Flan, mT5). It is an encoder and a
+// decoder with pre-norm RMSNorm without biases, unscaled scores, and a distance bias shared by the layers of each
+// stack. Version 1.0 has ReLU, and a tied head whose input rows are multiplied with 1/sqrt(d_model). Version 1.1 has a
+// gated GELU and a head of its own.
 #include "models/catalog.h"
 
 #include <cmath>
@@ -10,7 +10,7 @@
 namespace ordo {
 namespace {
 
-// The decoder's fields are the encoder's, but for the number of layers.
+// The decoder's fields are the encoder's, except the number of layers.
 void add_encoder(Blueprint& b, int layers) {
     Blueprint encoder = b.like_this();
     encoder.mask = Mask::bidirectional;
@@ -48,7 +48,7 @@ Blueprint make() {
     return b;
 }
 
-// "relu", "gated-gelu": of the latter GELU is the one by tanh, as transformers has it.
+// "relu", "gated-gelu". The latter is the tanh form of GELU, as in transformers.
 void read_activation(const Config& c, Blueprint& b, std::string_view fallback) {
     const std::string kind = c.text("feed_forward_proj", fallback);
     b.gated = kind.starts_with("gated-");
@@ -63,9 +63,8 @@ void read_activation(const Config& c, Blueprint& b, std::string_view fallback) {
         c.refuse("feed_forward_proj", "relu, gelu, silu, gated-relu, gated-gelu or gated-silu");
 }
 
-// The head is the embedding, of rows times 1/sqrt(d_model), or one of its own. transformers 5 writes
-// tie_word_embeddings true for both: of T5 scale_decoder_outputs tells them apart there, and of mT5 whether the file
-// has a head.
+// The head is the embedding, with rows times 1/sqrt(d_model), or separate. transformers 5 writes tie_word_embeddings
+// true for both. There scale_decoder_outputs distinguishes them for T5, and for mT5 the presence of a head in the file.
 void read_head(const Config& c, const TensorStore& tensors, bool multilingual, Blueprint& b) {
     const bool tied = c.flag("tie_word_embeddings", !multilingual), own = tensors.find("lm_head.weight") != nullptr;
     const bool scaled = c.flag("scale_decoder_outputs", multilingual ? tied && !own : tied);
@@ -74,11 +73,11 @@ void read_head(const Config& c, const TensorStore& tensors, bool multilingual, B
 }
 
 ModelPlan plan_of_config(const Config& c, const TensorStore& tensors) {
-    const bool multilingual = c.text("model_type", "t5") == "mt5"; // whose defaults are version 1.1's
+    const bool multilingual = c.text("model_type", "t5") == "mt5"; // its defaults are those of version 1.1
     ModelPlan plan{decoder(), {}};
     Blueprint& b = plan.blueprint;
     b.vocab_size = c.integer("vocab_size");
-    b.context = c.integer("n_positions", 512, 1, 1 << 22); // no limit: the bias goes on for ever
+    b.context = c.integer("n_positions", 512, 1, 1 << 22); // not a limit: the bias has none
     b.d_model = c.integer("d_model");
     b.n_heads = b.n_kv_heads = c.integer("num_heads");
     b.d_head = c.integer("d_kv");
@@ -138,8 +137,8 @@ NameMap names(const ModelPlan&) {
             .ignored = {"lm_head.weight", "embed_tokens.weight", "EncDecAttention.relative_attention_bias.weight"}};
 }
 
-// A GGUF counts the encoder's layers as block_count, and has no keys for the furthest distance, 128 in all published
-// models, and for the activation, which goes with the gate. UMT5 is written under the same name, with a table in every
+// In a GGUF, block_count is the number of the encoder's layers. There are no keys for the furthest distance, 128 in all
+// published models, and for the activation, which depends on the gate. UMT5 has the same name, with a table in every
 // layer.
 ModelPlan plan_of_gguf(const Config& c, const TensorStore& tensors) {
     ModelPlan plan{decoder(), {}};
@@ -152,7 +151,7 @@ ModelPlan plan_of_gguf(const Config& c, const TensorStore& tensors) {
     b.score_scale = 1;
     b.gated = tensors.find("dec.blk.0.ffn_gate.weight") != nullptr;
     b.activation = b.gated ? Activation::gelu_tanh : Activation::relu;
-    // Heads that are the embedding came with ReLU; a file may hold a copy of one.
+    // Models with a tied head have ReLU. A file may hold a copy of the head.
     b.head_scale = b.tied_head || !b.gated ? tied_scale(b) : 1;
     const int encoder_layers = b.n_layers;
     b.n_layers = c.integer("decoder_block_count", encoder_layers, 1, 1024);
