@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Li et al. 2024 (arXiv 2310.04418), equation 6: score + f(psi(i - j) / psi(max(L, i))). psi(x) is ln(c x + 1), and f
 // is an MLP with one hidden layer of ReLUs and an output for each head. The authors' code (appendix) takes |c x|, adds
-// 1e-6 to the denominator and trains L as a multiple of a fixed threshold, |l| T. If a query sees later keys, i is the
+// 1e-6 to the denominator and trains L as |l| T, where T is a fixed threshold. If a query sees later keys, i is the
 // later of the two positions, so that the fraction stays below one.
 #include "tests/oracle.h"
 

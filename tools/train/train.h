@@ -50,8 +50,8 @@ struct Options {
     bool resume = false;    // resume from the checkpoint if it exists
     bool overwrite = false; // replace an existing checkpoint and log; otherwise they are refused
     // CSV: step, tokens, lr, loss, grad_norm, tokens_per_second, validation_loss. A resumed run truncates the log to
-    // its length at the checkpoint. If the log is missing or shorter, it ends with Error(io) before the first step. A run
-    // whose checkpoint has no log, or without a checkpoint, starts a log, and refuses a log with rows.
+    // its length at the checkpoint. If the log is missing or shorter, it ends with Error(io) before the first step. A
+    // run whose checkpoint has no log, or without a checkpoint, starts a log, and refuses a log with rows.
     std::filesystem::path log;
     int eval_every = 200;              // steps between held-out losses; there is one after the last step too
     std::int64_t eval_tokens = 65'536; // held-out tokens scored each time, always the same
