@@ -57,7 +57,7 @@ def output(command):
 
 
 def rates(command, speed):
-    """Tokens a second by test."""
+    """Tokens per second by test."""
     found = {}
     for row in csv.DictReader(io.StringIO(output(command))):
         if row.get("encoding") == "none" and encoding_of[file] != "none":
@@ -69,10 +69,10 @@ def rates(command, speed):
 
 
 def process(command):
-    """Seconds and megabytes of a whole process, the second of two in a row.
+    """Seconds and peak megabytes of a whole process, the second of two in a row.
 
-    The first leaves the file in the page cache, and memory that the system has at hand: the host of a virtual machine takes
-    back what is free for seconds, and then whoever asks for memory is timed for what the host does."""
+    The first run leaves the file in the page cache, and free memory with the system. The host of a virtual machine
+    takes free memory back within seconds. A process would then be timed for the work of the host."""
     for _ in range(2):
         start = time.monotonic()
         child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
