@@ -3,7 +3,6 @@
 // p_ij = sum of g_il from l = j to i, and score + q_i.e[p_ij], interpolated between whole p. The oracle follows the
 // listing where the equations say less. The listing takes the gates of scaled scores. Masked scores count as zero, and
 // the sum continues to the row's end. The listing also limits p to the last row of e, and does not scale the query.
-// nothing, and the sum goes on to the row's end), cuts p at the last row of e, and does not scale the query.
 #include "tests/oracle.h"
 
 #include <cmath>

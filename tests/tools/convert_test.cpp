@@ -175,7 +175,7 @@ TEST_F(CliConvert, WhatItDoesNotKnowSurvives) {
     expect_success(outcome);
     const Safetensors result = Safetensors::open(out());
     Metadata written = result.metadata();
-    EXPECT_EQ(written.erase("weight_types"), 1u); // the list of tensors in blocks
+    EXPECT_EQ(written.erase("weight_types"), 1u); // the types of the tensors' blocks
     EXPECT_GT(std::erase_if(written, [](const auto& entry) { return entry.first.starts_with("accuracy."); }), 0u);
     EXPECT_EQ(written, metadata);
     EXPECT_EQ(result.find("encoding.tide.weight")->dtype, "F32");

@@ -51,7 +51,7 @@ Pipe make_pipe() {
     return {Fd(ends[0]), Fd(ends[1])};
 }
 
-Pipe make_terminal() { // read: the program's side, write: ours
+Pipe make_terminal() { // read: the program's side, write: the test's
     int ours = 0, theirs = 0;
     if (::openpty(&ours, &theirs, nullptr, nullptr, nullptr) != 0) throw std::runtime_error("openpty failed");
     return {Fd(theirs), Fd(ours)};

@@ -25,16 +25,16 @@ struct Conditions {
     std::string directory = {};                                                   // the working directory
     std::string program = {};                                                     // a program other than program_path()
     std::size_t address_space = 0, data = 0, files = 0, stack = 0, file_size = 0; // limits; 0: none
-    int signal = 0;                            // sent when stdout or, if it is larger, stderr
-    std::size_t signal_after = 0;              // has so many bytes,
-    std::string signal_file = {};              // and this file exists,
-    std::chrono::milliseconds signal_delay{0}; // and so much later,
-    int signals = 1;                           // so many times
+    int signal = 0;                            // the signal to send; 0: none
+    std::size_t signal_after = 0;              // once stdout or stderr has so many bytes
+    std::string signal_file = {};              // and once this file exists
+    std::chrono::milliseconds signal_delay{0}; // and after this delay
+    int signals = 1;                           // the number of times
     std::size_t close_after = 0;               // stop reading stdout after so many bytes; 0: never
     bool ignore_sigpipe = false;
     std::string input_file = {};              // a file as stdin
-    bool waits = true;                        // false: reading stdin fails (EAGAIN) instead of waiting,
-    std::chrono::milliseconds input_delay{0}; // for as long as this
+    bool waits = true;                        // false: reading stdin fails (EAGAIN) instead of waiting
+    std::chrono::milliseconds input_delay{0}; // the delay before the input is written
 };
 
 struct Outcome {

@@ -101,8 +101,7 @@ TEST(CliReach, YarnMixesAsMuchAsItIsTold) {
     for (const char* usual : {"1", "-1"}) EXPECT_EQ(yarn({"--yarn-ext-factor", usual})["spec"], yarn({})["spec"]);
 }
 
-// The reach of other encodings follows from their formulas, including tables that end and positions that are never
-// added.
+// A table ends with its rows. ALiBi and no encoding at all have no limit.
 TEST(CliReach, OtherEncodingsReachAsFarAsTheirLaw) {
     EXPECT_EQ(of_model({}, "learned")["sound_positions"], model_context);
     EXPECT_EQ(of_model({}, "alibi")["sound_positions"], Json(nullptr));

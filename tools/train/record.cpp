@@ -52,8 +52,7 @@ std::string conditions_of(const std::string& command) {
     return rest;
 }
 
-// Which weights of the run the file holds: the last, as in all files from before there was a choice, or the best on the
-// held-out text.
+// Which weights of the run the file holds: the last, as in all older files, or the best on the held-out text.
 std::string kept(const Metadata& record) {
     if (recorded(record, "keep") != "best") return "last";
     return "best of " + recorded(record, "keep.every") + ' ' + recorded(record, "keep.windows") + ' ' +
