@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Scaled dot-product attention over a cache (Vaswani et al. 2017, section 3.2), with fewer key/value
-// than query heads if asked (Ainslie et al. 2023), forward and backward. It knows the moments at which an encoding
-// acts, never the encoding.
+// Scaled dot-product attention over a cache (Vaswani et al. 2017, section 3.2), forward and backward, optionally with
+// fewer key/value heads than query heads (Ainslie et al. 2023). It knows the moments at which an encoding acts, but no
+// encoding.
 #pragma once
 
 #include "encoding/base/stack.h"
@@ -18,11 +18,11 @@ struct AttentionShape {
     Mask mask = Mask::causal;
     int window = 0;     // keys that a query sees, itself included; 0: all
     float softcap = 0;  // of scaled scores, before the bias; 0: none
-    bool cross = false; // keys and values are those of what is remembered, all of which every query sees
+    bool cross = false; // attend to all keys and values of an encoder's output
 };
 AttentionShape attention_shape(const Program& program);
 AttentionShape cross_attention_shape(const Program& program);
-// Of all layers, cross-attention's behind the others: what a stack's scratch must hold.
+// The shapes of all layers, then those of their cross-attention: a stack's scratch must hold all of them.
 std::vector<AttentionShape> attention_shapes(std::span<const Program> programs);
 
 using WatchWeights = decltype(Watch::weights);
@@ -34,7 +34,7 @@ struct Part {
     int first, rows;
     KvCache* memory = nullptr;
     int memory_tokens = 0;
-    int visible = 0; // tokens that a bidirectional query sees, padding behind them left out; 0: all
+    int visible = 0; // tokens that a bidirectional query sees, without the padding after them; 0: all
 };
 
 // A layer's attention: its shape, the encodings that act in it, and its number.
@@ -45,15 +45,14 @@ struct AttentionLayer {
     const WatchWeights* watch = nullptr;
 };
 
-// Memory for the scores of one tile of queries, per thread, and for what its queries gather from spans of
-// a long sequence.
+// Memory of each thread for the scores of one tile of queries, and for the averages of a long sequence's chunks.
 class AttentionScratch {
 public:
-    static constexpr int tile = 24; // queries; a multiple of what the kernels take at once
+    static constexpr int tile = 24; // queries; a multiple of the rows that the kernels take at once
 
     AttentionScratch() = default;
-    // For any of the layers of a model, whose shapes are given with what their encodings read (bits of Reads), and for
-    // as many threads as there are now; more will not be used.
+    // For any layer of a model. Takes the shapes of the layers, the values that their encodings read (bits of Reads),
+    // and the current number of threads, which is then the maximum.
     AttentionScratch(std::span<const AttentionShape> shapes, unsigned reads, int capacity);
 
     int slots() const { return slots_; }
@@ -66,8 +65,8 @@ public:
     float* weights(int row);
 
 private:
-    // Rows of scores lie as far apart as the keys ask for, and spans further than rows: a long context that a text does
-    // not fill is not touched.
+    // The distance between rows of scores depends on the number of keys, and chunks are further apart than rows. A
+    // short text in a long context therefore leaves most of this memory untouched.
     Buffer<float> scores_;        // [slots, tile, columns]
     Buffer<float> keys_;          // [slots, columns, d_head]
     Buffer<std::byte> queries_;   // [slots, query_bytes]
@@ -77,29 +76,29 @@ private:
     int slots_ = 1, columns_ = 0, spans_ = 0, d_head_ = 0, rows_ = 0;
 };
 
-// qkv [n, (n_heads + 2 n_kv_heads) * d_head] holds queries, then keys, then values of the rows of the
-// parts, one part after the other, all of as many rows. The tokens' positions stand in the caches. Lets encodings
-// observe `normed` [n, d_model], rotates queries and keys in place, caches keys and values, and writes what the queries
-// gather to out [n, n_heads * d_head].
-// A query sees a long sequence in spans of 1,024 keys, which begin at multiples of 1,024 and whose averages are then
-// weighed against each other (as Flash-Decoding does, Dao et al. 2023): where heads of a single query are fewer than
-// threads, threads share the spans. What is computed depends on the query's index alone, not on what it comes with.
-// Where an encoding rescores whole rows there are no spans.
-// A causal query sees the tokens of its sequence up to its own index, at most window of them; a
-// bidirectional one sees all of them.
-// Cross-attention has a shape that says so, and no encodings: qkv [n, n_heads * d_head] holds queries alone, and normed
-// no data.
+// qkv [n, (n_heads + 2 n_kv_heads) * d_head] holds the queries, then keys, then values of the rows. All sequences of
+// the batch have equally many rows, one sequence after another. The caches hold the tokens' positions. Lets encodings
+// observe `normed` [n, d_model], rotates queries and keys in place, caches keys and values, and writes the weighted
+// sums of values to out [n, n_heads * d_head].
+// A query attends to a long sequence in chunks of 1,024 keys, which begin at multiples of 1,024. Their averages are
+// then weighted against each other, as in Flash-Decoding (Dao et al. 2023). If a single query has fewer heads than
+// there are threads, threads share its chunks. The result depends on the query's index alone, not on the rest of the
+// batch. If an encoding rescores whole rows, there are no chunks.
+// A causal query attends to the tokens of its sequence up to its own index, at most `window` of them. A bidirectional
+// query attends to all of them.
+// Cross-attention has shape.cross and no encodings: qkv [n, n_heads * d_head] holds queries alone, and normed has no
+// data.
 void attention(const AttentionLayer& layer, std::span<const Part> parts, View qkv, View normed,
                AttentionScratch& scratch, View out);
 
 // ---- Backward -------------------------------------------------------------------------------
 
-// Working memory of attention_backward(), of which each (sequence, key/value head) has one thread.
+// Working memory of attention_backward(). Each (sequence, key/value head) has one thread.
 class AttentionGradient {
 public:
     AttentionGradient() = default;
-    // For sequences of so many tokens, and as many threads as there are now. item_floats: the most that the tensors of
-    // one layer's encodings take; state_floats: likewise a token's state.
+    // For sequences of so many tokens, and the current number of threads. item_floats: the maximum size of the tensors
+    // of one layer's encodings. state_floats: the maximum size of a token's state.
     AttentionGradient(std::span<const AttentionShape> shapes, int sequences, int length, std::size_t item_floats,
                       int state_floats);
 
@@ -108,9 +107,9 @@ public:
         float *weights, *d_weights, *capped, *unscored; // [tile, T] each
         float* keys;                                    // [T, e], for encodings that read keys
     };
-    int slots() const { return slots_; } // more threads will not be used
+    int slots() const { return slots_; } // the maximum number of threads
     Scratch of_slot(int slot);
-    // What a sequence and key/value head (an item) adds to the gradients, summed up afterwards in a fixed order.
+    // The gradients from one (sequence, key/value head), an item. They are summed afterwards in a fixed order.
     float* tensors(int item) { return tensors_.data() + static_cast<std::size_t>(item) * item_floats_; }
     float* state(int item) { return states_.data() + static_cast<std::size_t>(item) * state_floats_; }
 
@@ -123,15 +122,15 @@ private:
     Buffer<float> scratch_, tensors_, states_;
 };
 
-// Whole sequences, after attention() of the same rows: qkv rotated, out what was gathered, the caches as it left them.
-// d_qkv is overwritten with the gradient of qkv before it was rotated, and the gradient of normed is added to d_normed
-// [n, d_model], if encodings observe. grads: of the layer's encodings. The scores are computed again rather than
-// kept: no [length, length] matrix outlives its tile. The same bits on any number of threads.
+// For whole sequences, after attention() of the same rows: with qkv rotated, out, and the caches unchanged. Overwrites
+// d_qkv with the gradient of qkv before its rotation. If encodings observe, adds the gradient of normed to d_normed [n,
+// d_model]. grads: of the layer's encodings. The scores are recomputed: no [length, length] matrix is stored beyond its
+// tile. The bits are the same for any number of threads.
 void attention_backward(const AttentionLayer& layer, std::span<const Part> parts, View qkv, View normed, View out,
                         View d_out, AttentionGradient& gradient, View d_qkv, View d_normed,
                         const TensorGradients& grads);
-// The same of cross-attention, whose queries q [n, n_heads * d_head] met what the parts' memories were made of: keys
-// and values kv [parts * m, 2 n_kv_heads * d_head]. d_q and d_kv are overwritten.
+// The same for cross-attention. Its queries q [n, n_heads * d_head] attended to kv [sequences * m, 2 n_kv_heads *
+// d_head], the keys and values in the memories. Overwrites d_q and d_kv.
 void cross_attention_backward(const AttentionLayer& layer, std::span<const Part> parts, View q, View kv, View out,
                               View d_out, AttentionGradient& gradient, View d_q, View d_kv);
 

@@ -47,7 +47,7 @@ View TileJob::gather_keys(int head, KeyRange keys, AttentionScratch& scratch, in
 }
 
 void TileJob::products(const Queries& some, KeyRange keys, std::byte* memory, View scores) const {
-    // Whole vectors: the columns past the last token are never read.
+    // In whole vectors: the columns after the last token are never read.
     const int width = (keys.last - keys.first + 15) / 16 * 16;
     cache().multiply_keys(layer.index, kv_head(some.head), keys.first, shape().scale, queries(some), memory,
                           cols_of(scores, 0, width));
@@ -110,7 +110,7 @@ void TileJob::for_heads(const Queries& some, KeyRange keys, View k, View scores,
 void TileJob::run(const Queries& some, AttentionScratch& scratch, int slot) const {
     const KeyRange keys = slabs_of(some.row, some.rows);
     const int spans = spans_of(keys);
-    // Beside a sink even a single span is weighed afterwards, as it is beside other spans.
+    // With a sink, even a single chunk gets its weight afterwards, as several chunks do.
     if ((spans > 1 || moments() & moment_sink) && !whole_rows()) {
         const int first = slot * AttentionScratch::tile;
         for (int i = 0; i < spans; ++i) average(some, i, first, scratch, slot);
@@ -151,7 +151,7 @@ void TileJob::average(const Queries& some, int span, int first, AttentionScratch
         const int from = std::max(own.first, keys.first) - keys.first, to = std::min(own.last, keys.last) - keys.first;
         if (from < to)
             scratch.weights(first + i)[span] = softmax_part(n, from, to, scores.row(i));
-        else // combine() leaves the average out
+        else // combine() ignores the average
             std::fill_n(scores.row(i), n, 0.0f);
     }
     cache().multiply_values(layer.index, kv_head(some.head), keys.first, scores, averages);
@@ -174,7 +174,7 @@ void TileJob::combine(const Queries& some, int i, int of, AttentionScratch& scra
         k.axpy(shape().d_head, weights[span], scratch.averages(of, 1, before + span).row(0), to);
     if (!layer.watch) return;
     const auto [first, end] = slabs_of(some.row, some.rows);
-    float* const shares = scratch.scores(slot, i + 1, end - first).row(i); // of the keys from first on
+    float* const shares = scratch.scores(slot, i + 1, end - first).row(i); // weights of the keys from `first` on
     for (int key = own.first, last; key < own.last; key = last) {
         last = std::min(own.last, (key / keys_of_span + 1) * keys_of_span);
         k.scale(last - key, weights[key / keys_of_span - first_span(own)], shares + key - first);

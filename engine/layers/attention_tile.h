@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Tiles of queries that meet the same keys: what attention computes forward, and again backward.
+// Tiles of queries that attend to the same keys, for the forward and the backward pass.
 #pragma once
 
 #include "layers/attention.h"
@@ -14,7 +14,7 @@ struct KeyRange {
 };
 
 inline constexpr int keys_of_span = 16 * KvCache::slab;
-// Spans begin at multiples of their length, whoever looks.
+// Chunks begin at multiples of their length, for every query.
 inline int first_span(KeyRange keys) {
     return keys.first / keys_of_span;
 }
@@ -22,8 +22,8 @@ inline int spans_of(KeyRange keys) {
     return (keys.last - 1) / keys_of_span - first_span(keys) + 1;
 }
 
-// What meets the same keys at once: queries of some rows of one head, or of a single row those of some heads that
-// share a key/value head, which are then read once for all of them.
+// Queries that attend to the same keys at once. They are several rows of one head, or one row of several heads that
+// share a key/value head. The keys are then read once for all of them.
 struct Queries {
     int head, heads, row, rows; // heads or rows is 1
 
@@ -33,12 +33,12 @@ struct Queries {
     Queries of_head(int i) const { return {head + i, 1, row, rows}; }
 };
 
-// What is left to the keys beside a sink, whose logits' exponentials sum to exp(log_sum).
+// The fraction of the attention that a sink leaves to the keys, whose exponentials sum to exp(log_sum).
 inline float share_beside_sink(float log_sum, float sink) {
     return 1 / (1 + std::exp(sink - log_sum));
 }
 
-// Of one part, whose queries and output are those of all heads.
+// The tiles of one sequence, with the queries and the output of all heads.
 struct TileJob {
     const AttentionLayer& layer;
     const Part& part;
@@ -46,43 +46,44 @@ struct TileJob {
 
     const AttentionShape& shape() const { return layer.shape; }
     unsigned moments() const { return layer.encodings.moments(); }
-    // A row may not be cut into spans of keys.
+    // Whether a row must not be split into chunks of keys.
     bool whole_rows() const { return (moments() & moment_rescore) != 0; }
-    KeyRange seen(int row) const;               // the tokens that the query of a row sees
-    KeyRange slabs_of(int row, int rows) const; // those that any of a tile's rows sees, from the start of a slab
+    KeyRange seen(int row) const;               // the tokens that the query of a row attends to
+    KeyRange slabs_of(int row, int rows) const; // tokens for any of a tile's rows, from the start of a slab
     KvCache& cache() const { return shape().cross ? *part.memory : *part.cache; }
     int kv_head(int head) const { return head / (shape().n_heads / shape().n_kv_heads); }
-    // Of q or out, [count, d_head].
+    // Of q or out: [count, d_head].
     View part_of(View all, const Queries& some) const;
     View queries(const Queries& some) const { return part_of(q, some); }
     View gathered(const Queries& some) const { return part_of(out, some); }
 
-    // What encodings are shown; k: gather_keys(), which has no data where nobody reads them.
+    // The tile for encodings. k: gather_keys(), which has no data if no encoding reads keys.
     Tile tile(const Queries& of_head, KeyRange keys, View k) const;
     View gather_keys(int head, KeyRange keys, AttentionScratch& scratch, int slot) const;
 
-    // scores [count, keys] = scaled and capped products with the keys of a range that begins with a slab. memory:
-    // scratch's.
+    // scores [count, keys] = scaled and capped products with the keys of a range that begins at a slab. memory: from
+    // scratch.
     void products(const Queries& some, KeyRange keys, std::byte* memory, View scores) const;
-    // The i-th row of a tile that begins at `row`, with the keys that it sees.
+    // The i-th row of a tile that begins at `row`, with its visible keys.
     Tile row_of(const Tile& t, int row, int i) const;
-    // Each row of the tile t, of the keys that it sees.
+    // Rescores each row of the tile t, over its visible keys.
     void rescore(View scores, int row, const Tile& t) const;
     // Softmax over [first, last) of a row of scores or of the weights of spans, beside the sink; 0 elsewhere.
     void share(int head, int n, int first, int last, float* row) const;
-    // Softmax of each row over the keys that it sees, beside the sink.
+    // Softmax of each row over its visible keys, with the sink.
     void normalise(const Queries& some, KeyRange keys, View scores) const;
 
-    // Some queries, from their scores to what they gather.
+    // Computes the output of some queries, from their scores on.
     void run(const Queries& some, AttentionScratch& scratch, int slot) const;
-    // The first of its two steps where keys are in several spans: what the queries gather from one span, counted from
-    // the first that any of them sees, and what it weighs go to rows of scratch from `first` on.
+    // The first of two steps if there are several chunks of keys. It writes the queries' averages over one chunk and
+    // the weight of the chunk to rows of scratch, from `first` on. Chunks are counted from the first visible one.
     void average(const Queries& some, int span, int first, AttentionScratch& scratch, int slot) const;
-    // The second: the averages of all spans, in row `of` of scratch, become what the i-th query gathers.
+    // The second step: combines the averages of all chunks, in row `of` of scratch, into the output of the i-th query.
     void combine(const Queries& some, int i, int of, AttentionScratch& scratch, int slot) const;
 
 private:
-    // body(t, scores) for each head, where encodings act: with its tile, and its rows of the scores. k: gather_keys().
+    // Calls body(t, scores) for each head where encodings act, with its tile and its rows of the scores. k:
+    // gather_keys().
     template <class Body>
     void for_heads(const Queries& some, KeyRange keys, View k, View scores, const Body& body) const;
 };

@@ -167,8 +167,7 @@ void KvCache::evict(int layer, int first, int count, int size, View keys, View v
         own = after;
         store(layer, 0, slot - count, k, v);
     };
-    const bool up =
-        before.base - count > after.base; // upwards: no token that still has to move may be overwritten
+    const bool up = before.base - count > after.base; // upwards: no token that still has to move may be overwritten
     for (int done = 0, n = 0; done < size - from; done += n) {
         n = std::min(size - from - done, slab);
         move(up ? size - done - n : from + done, n);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// One layer of a transformer at work, or an end of the stack: the steps of its program over rows of activations, and
-// back again.
+// One layer of a transformer, or an end of the stack: runs the steps of its program over rows of activations, forward
+// and backward.
 #pragma once
 
 #include "layers/attention.h"
@@ -23,11 +23,11 @@ struct LayerGradients {
     std::vector<LinearGradient> linears;
     std::vector<NormWeights> norms;
     std::vector<View> vectors;
-    TensorGradients encodings; // of the layer's; at the beginning of a stack, of all
+    TensorGradients encodings; // of the layer's encodings; at the beginning of a stack, of all
 };
 
-// Finds the tensors of a program, whose names within the layer follow `prefix` ("layers.3."): matrix(name) and
-// view(name), which has no data if there is none.
+// Finds the tensors of a program by matrix(name) and view(name). Their names are `prefix` ("layers.3.") plus the name
+// in the layer. view() returns a view without data for a missing tensor.
 template <class FindMatrix, class FindView>
 LayerWeights layer_weights(const Program& program, const std::string& prefix, const FindMatrix& matrix,
                            const FindView& view) {
@@ -40,8 +40,8 @@ LayerWeights layer_weights(const Program& program, const std::string& prefix, co
     return w;
 }
 
-// Zeroes elements with probability rate and scales the rest by 1 / (1 - rate) (Srivastava et al. 2014). The same
-// seed, step and site drop the same elements, which makes it its own adjoint.
+// Zeroes elements with probability `rate` and scales the rest by 1 / (1 - rate) (Srivastava et al. 2014). The same
+// seed, step and site drop the same elements, so that it is its own adjoint.
 struct Dropout {
     double rate = 0;
     std::uint64_t seed = 0, step = 0;
@@ -49,18 +49,18 @@ struct Dropout {
     void operator()(View x, int site) const;
 };
 
-// What is computed with, beside the activations; of one model, whatever the layer.
+// Working memory besides the activations, shared by the layers of one model.
 struct LayerScratch {
     AttentionScratch* attention;
     RowScratch* rows;
     ExpertScratch* experts;
 };
 
-// Rows of tokens on their way through a stack: of one sequence or of several, many at once or one each.
+// Rows of tokens in a pass through a stack: of one sequence or of several, many rows each or one.
 struct PassRows {
     std::span<const Token> tokens = {};
     TokenRows rows = {};              // positions and segments, of each token
-    std::span<const Part> parts = {}; // whose they are; empty: as many rows as come in, and no attention
+    std::span<const Part> parts = {}; // the rows' sequences; empty: all rows of the input, no attention
 };
 
 struct Layer {
@@ -83,7 +83,7 @@ private:
     static const LayerEncodings& no_encodings();
 };
 
-// Steps of a program from one on and before another; last < 0: to the end.
+// Steps of a program from `first` to before `last`; last < 0: to the end.
 struct Steps {
     int first = 0, last = -1;
 
@@ -94,25 +94,24 @@ struct Steps {
     }
 };
 
-// values: memory for each of the program's values, as many rows as those of the parts (attention() says which). The
-// first holds what comes in; where others of its slot lie upon it, it is computed in place.
+// values: memory for each of the program's values, with as many rows as the sequences (see attention()). The first
+// holds the input. Where others of its slot share its memory, they are computed in place.
 void forward(const Layer& layer, const PassRows& in, std::span<const View> values, const LayerScratch& scratch,
              const Dropout& dropout = {}, const Steps& steps = {});
 
-// Keys and values of what an encoder left, encoded [n, d], go to the layer's place in `memory`. kv: memory for [n, 2
-// kv_width].
+// Computes the keys and values of an encoder's output `encoded` [n, d], and stores them in the layer's place in
+// `memory`. kv: working memory [n, 2 kv_width].
 void remember(const Layer& layer, View encoded, View kv, RowScratch& scratch, KvCache& memory);
 
-// Views for all values of a program upon memory for each slot.
+// Views of all values of a program, in the memory of their slots.
 using SlotMemory = std::array<View, slot_count>;
 std::vector<View> lay_out(const Program& program, const SlotMemory& memory);
 
-// values: all kept, each in memory of its own, as forward() left them. gradients: memory for each slot; that of the
-// last step's output holds its gradient, and that of the first value receives the gradient of what came in. d: added
-// to.
+// values: the results of forward(), each in its own memory. gradients: memory for each slot. The slot of the last
+// step's output holds its gradient, and the slot of the first value receives the gradient of the input. Adds to d.
 struct GradientMemory {
     SlotMemory slots = {};
-    // Keys and values [n, 2 kv_width] that cross-attention met, and where their gradient is written.
+    // Keys and values [n, 2 kv_width] that cross-attention read, and the place for their gradient.
     View memory = {}, d_memory = {};
 };
 void backward(const Layer& layer, const PassRows& in, std::span<const View> values, const GradientMemory& gradients,

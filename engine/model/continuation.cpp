@@ -42,7 +42,7 @@ std::vector<Token> input_of(const Model& model, std::string_view prompt, const O
     return not_empty(encode_framed(*impl_of(model).tokenizer, prompt, options.special));
 }
 
-// What ends a text, if it shall not; padding, which models with an encoder were trained to predict nowhere.
+// The end-of-text tokens if they are suppressed, and padding, which models with an encoder never learned to predict.
 std::vector<Token> never_drawn(const Model::Impl& m, const Options& options) {
     std::vector<Token> tokens;
     if (options.ignore_end) {
@@ -54,8 +54,8 @@ std::vector<Token> never_drawn(const Model::Impl& m, const Options& options) {
     return tokens;
 }
 
-// Unless the options say how much, room for the text that is asked for: of a long context most would stay empty, and
-// the angles of dynamic NTK depend on it.
+// Unless the options give a size, the session has room for the requested text. A long context would stay mostly empty,
+// and the angles of dynamic NTK depend on it.
 Session new_session(const Model& model, const Options& options, std::size_t tokens, std::size_t input) {
     SessionOptions sizes = options.session;
     const std::int64_t wanted = static_cast<std::int64_t>(tokens) + options.max_tokens;
@@ -94,17 +94,17 @@ Continuation::Continuation(const Model& model, std::string_view prompt, const Op
         if (keep_ + 2 > capacity)
             fail(ErrorCode::usage, "keep: expected 2 tokens fewer than the ", capacity, " of the context, found ",
                  keep_);
-        evicted_ = first_ - keep_ - (capacity - keep_) / 2; // its middle is never seen
+        evicted_ = first_ - keep_ - (capacity - keep_) / 2; // the middle of the prompt is never fed
         result_.left_out = static_cast<int>(evicted_);
     }
     if (before && input_.empty()) begin_with(*before);
     result_.prompt_tokens = static_cast<int>(input_.empty() ? first_ : input_.size());
-    tokens_.reserve(capacity + 1); // from here on nothing is allocated: the text is put together afterwards
+    tokens_.reserve(capacity + 1); // after this, nothing is allocated: the text is assembled at the end
     piece_.reserve(impl_of(model).tokenizer->longest());
     if (!left_out_.empty()) allowed_.resize(static_cast<std::size_t>(model.vocab_size()));
 }
 
-// Those of tokens_ that the session holds, or will.
+// The tokens of tokens_ that the session holds, or will hold.
 std::vector<Token> Continuation::held() const {
     std::vector<Token> tokens = tokens_;
     const auto gone = tokens.begin() + static_cast<std::ptrdiff_t>(keep_);
@@ -112,7 +112,7 @@ std::vector<Token> Continuation::held() const {
     return tokens;
 }
 
-// The last token is fed in any case, for its logits.
+// The last token is always fed, for its logits.
 void Continuation::begin_with(const Before& before) {
     const std::vector<Token> now = held();
     const auto same = std::mismatch(now.begin(), now.end() - 1, before.tokens.begin(), before.tokens.end());
@@ -156,14 +156,14 @@ bool Continuation::end(StopReason reason) {
     return false;
 }
 
-// The i-th token as text; what fills up the vocabulary beyond the tokenizer's is none.
+// Appends the i-th token as text. Ids that only pad the vocabulary have no text.
 void Continuation::append(std::size_t i, std::string& text) const {
     const Tokenizer& tokenizer = *impl_of(model_).tokenizer;
     const bool begins = no_prompt_ && i == first_;
     if (tokens_[i] < tokenizer.vocab_size()) tokenizer.append(tokens_[i], text, begins);
 }
 
-// Half of what is not kept goes, so that it is rarely done. False if there is nothing to let go.
+// Evicts half of the tokens after keep_, so that shifts are rare. False if there are none to evict.
 bool Continuation::make_room() {
     const auto size = static_cast<std::size_t>(session_.size());
     if (!options_.context_shift || size < keep_ + 2) return false;
@@ -211,14 +211,14 @@ Generation Continuation::finish() {
     if (state == TextStream::State::stopped) result_.reason = StopReason::stop_text;
     if (state == TextStream::State::cancelled) result_.reason = StopReason::callback;
     for (std::size_t i = first_; i < tokens_.size(); ++i) append(i, result_.text);
-    result_.text.resize(stream_.passed()); // what was passed on is how it begins
+    result_.text.resize(stream_.passed()); // the passed-on text is a prefix of it
     return result_;
 }
 
 Continuation::Before Continuation::release() {
     tokens_.resize(fed_);
     std::vector<Token> tokens = fed_ > keep_ ? held() : tokens_;
-    if (remembers_) tokens.resize(keep_); // those behind hold what another text would not have told them
+    if (remembers_) tokens.resize(keep_); // later tokens hold information about evicted ones
     return {std::move(session_), std::move(tokens)};
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A text that is continued token by token: what generate() does, a step at a time.
+// A text that is continued token by token: generate(), one step at a time.
 #pragma once
 
 #include "model/text_stream.h"
@@ -15,40 +15,40 @@ std::vector<Token> tokens_of_prompt(const Model& model, std::string_view prompt,
 class Continuation {
 public:
     using OnText = TextStream::Sink; // false stops
-    // Sees the logits that a token was drawn from, before they are written over.
+    // Receives the logits from which a token was drawn, before they are overwritten.
     using OnDraw = std::function<void(std::span<const float> logits, Token token)>;
 
     struct Options : GenerateOptions {
-        bool ignore_end = false;          // never draw what ends a text
-        std::vector<Token> also_end = {}; // tokens that end it beside the model's own
+        bool ignore_end = false;          // do not stop at the end-of-text token
+        std::vector<Token> also_end = {}; // further tokens that end the text
     };
 
-    // A session of the same model, and the tokens in it that another text may begin with: they need not be fed again,
-    // but for an encoder's prompt.
+    // A session of the same model, and its tokens. Another text that begins with them need not feed them again, except
+    // for an encoder's prompt.
     struct Before {
         Session session;
         std::vector<Token> tokens;
     };
 
-    // Nothing is computed yet. Throws what generate() throws.
+    // Does not compute anything yet. Throws the errors of generate().
     Continuation(const Model& model, std::string_view prompt, const Options& options, OnText on_text = {},
                  std::optional<Before> before = {});
     Continuation(const Continuation&) = delete;
     Continuation& operator=(const Continuation&) = delete;
 
     int prompt_tokens() const { return result_.prompt_tokens; }
-    int left_out() const { return result_.left_out; }    // of those
+    int left_out() const { return result_.left_out; }    // prompt tokens that were dropped
     int capacity() const { return session_.capacity(); } // tokens of the context
     bool can_evict() const { return session_.can_evict(); }
-    int fed() const { return static_cast<int>(input_.empty() ? fed_ : fed_ > 0 ? input_.size() : 0); } // of those
-    // Feeds at most so many tokens of the prompt; false once all have been.
+    int fed() const { return static_cast<int>(input_.empty() ? fed_ : fed_ > 0 ? input_.size() : 0); } // of the prompt
+    // Feeds at most `most` tokens of the prompt; false when all are fed.
     bool feed_prompt(int most);
-    // Draws one token more. False if there are none to come. Allocates nothing, but where the context shifts.
+    // Draws one more token; false at the end. Allocates nothing, except when the context shifts.
     bool step();
     void on_draw(OnDraw call) { on_draw_ = std::move(call); }
-    // No more are wanted: what was held back is passed on.
+    // Ends the text: passes on the text that was held back.
     Generation finish();
-    // The session as it is now, for another prompt.
+    // Returns the session in its current state, for another prompt.
     Before release();
 
 private:
@@ -68,16 +68,16 @@ private:
     Sampler sampler_;
     const std::vector<Token> input_;    // of an encoder: the prompt
     const std::vector<Token> left_out_; // tokens that are never drawn
-    std::vector<Token> tokens_;         // of the prompt, or what a decoder begins with, and of what follows
-    const std::size_t first_;           // of what follows
+    std::vector<Token> tokens_;         // of the prompt, or a decoder's start token, then the generated tokens
+    const std::size_t first_;           // of the generated tokens
     TextStream stream_;
     Session session_;
-    std::size_t fed_ = 0;     // of tokens_, to the session
-    std::size_t keep_ = 0;    // of tokens_, that stay when the context shifts
-    std::size_t evicted_ = 0; // after those
-    bool remembers_ = false;  // the session's tokens know some that were evicted
+    std::size_t fed_ = 0;     // tokens of tokens_ that the session has
+    std::size_t keep_ = 0;    // tokens of tokens_ that stay when the context shifts
+    std::size_t evicted_ = 0; // tokens after those
+    bool remembers_ = false;  // the session's tokens hold information about evicted ones
     std::span<const float> logits_;
-    std::vector<float> allowed_; // logits, where some are left out
+    std::vector<float> allowed_; // logits, where some tokens are suppressed
     std::string piece_;
     bool ended_ = false;
     Generation result_;

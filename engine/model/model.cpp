@@ -57,7 +57,7 @@ std::uint64_t TensorMemory::bytes(std::span<const TensorSpec> specs) {
 TensorMemory::TensorMemory(std::vector<TensorSpec> specs) {
     std::vector<WeightType> types(specs.size(), WeightType::f32);
     *this = TensorMemory(std::move(specs), types);
-    pieces_.clear(); // matrices wait elsewhere to be packed
+    pieces_.clear(); // matrices are staged until they are packed
     for (std::size_t i = 0; i < specs_.size(); ++i) values(i);
 }
 
@@ -71,11 +71,11 @@ TensorMemory::TensorMemory(std::vector<TensorSpec> specs, const std::vector<Weig
         entries_[i].type = types[i];
         all += whole_lines(packed_bytes(types[i], specs_[i]));
     }
-    // One for all of them: the end of a piece that is left over is on a huge page, and takes memory.
+    // One piece for all of them: the remainder of a piece may be on a huge page, and then takes memory.
     pieces_.emplace_back(std::max(all, least_piece));
 }
 
-// Zeros, aligned to 64 bytes. Pieces are large enough for huge pages; what is not touched takes no memory.
+// Returns zeros, aligned to 64 bytes. Pieces are large enough for huge pages; untouched memory takes no space.
 std::byte* TensorMemory::take(std::size_t bytes) {
     bytes = whole_lines(bytes);
     if (pieces_.empty() || bytes > pieces_.back().size() - used_) {
@@ -170,7 +170,7 @@ void TensorMemory::pack(std::size_t i, const std::string& where) {
 
 namespace {
 
-// What llama.cpp's quantiser takes for rows that blocks of 256 do not divide.
+// The type that llama.cpp's quantiser uses for rows that blocks of 256 do not divide.
 WeightType in_small_blocks(WeightType type) {
     switch (type) {
     case WeightType::q2_K:
@@ -249,7 +249,7 @@ bool Weights::convert_rows() const {
                        [&](WeightType type) { return (quantised(type) || type == WeightType::bf16) && any(type); });
 }
 
-// ---- Making ---------------------------------------------------------------------------------
+// ---- Construction ----------------------------------------------------------------------------
 
 namespace {
 
@@ -309,7 +309,7 @@ Model random_model(const Blueprint& blueprint, EncodingStack encodings, std::uin
     TensorMemory tensors(std::move(specs), types);
     for (std::size_t i = 0; i < tensors.specs().size(); ++i) {
         const TensorSpec& spec = tensors.specs()[i];
-        // Matrices of the trunk keep activations near 1; the rest varies around what it starts from.
+        // Matrices of the trunk keep activations near 1. The others vary around their initial values.
         using Kind = InitialValues::Kind;
         if (!writable(types[i])) {
             const auto rows = static_cast<std::uint64_t>(spec.shape[0]);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a Model is made of, and the ways to make one without a file.
+// The parts of a Model, and the ways to make one without a file.
 #pragma once
 
 #include "core/tensor.h"
@@ -15,35 +15,34 @@ namespace ordo {
 
 using Metadata = std::map<std::string, std::string, std::less<>>;
 
-// The tensors of a model, side by side in large pieces of memory. Matrices of layers are packed one by one, so that a
-// model never takes twice its memory.
+// The tensors of a model, in large pieces of memory. Matrices of layers are packed one by one, so that a model never
+// takes twice its memory.
 class TensorMemory {
 public:
     TensorMemory() = default;
-    // Zeros, all f32. Throws Error(usage) for a name twice, a rank other than 1 and 2, or a size out of
-    // range.
+    // Zeros, all f32. Throws Error(usage) for a duplicate name, a rank other than 1 and 2, or a size out of range.
     explicit TensorMemory(std::vector<TensorSpec> specs);
-    // One type for each; memory comes when values() asks for it.
+    // One type for each tensor. values() allocates the memory.
     TensorMemory(std::vector<TensorSpec> specs, const std::vector<WeightType>& types);
     // Bytes of the values as floats; the same checks.
     static std::uint64_t bytes(std::span<const TensorSpec> specs);
 
     std::span<const TensorSpec> specs() const { return specs_; }
-    std::span<float> values(std::size_t i); // of a tensor that is not packed, until it is: make_model() packs
+    std::span<float> values(std::size_t i); // of a tensor that is not packed yet; make_model() packs
     View view(std::size_t i);               // the same; rank 1 as one row
-    View view(std::string_view name);       // no data if there is none
+    View view(std::string_view name);       // no data if it is missing
     Matrix matrix(std::string_view name);
-    // Bytes that a tensor takes in memory; 0 if there is none.
+    // The memory of a tensor in bytes; 0 if it is missing.
     std::uint64_t held_bytes(std::string_view name) const;
     // A copy of tensor i as floats, packed or not.
     void read(std::size_t i, std::span<float> out) const;
 
-    // Turns the values of tensor i into panels of its type, and frees them; nothing where packs() says no, or that is
-    // done. Throws Error(model) for a weight that the type cannot hold.
+    // Packs the values of tensor i into panels of its type, and frees them. Does nothing if packs() is false, or if
+    // they are packed already. Throws Error(model) for a weight that the type cannot hold.
     void pack(std::size_t i, const std::string& where);
-    // The same from rows of that type as a file holds them, which stay what they are.
+    // The same from rows of that type in a file's layout, without conversion.
     void pack_blocks(std::size_t i, std::span<const std::byte> rows);
-    // Memory for a tensor of one type, or of blocks of several, that Matrix::pack_blocks() then fills.
+    // Allocates a tensor of one type, or of several block types, which Matrix::pack_blocks() then fills.
     const Matrix& start_blocks(std::size_t i, const std::vector<TypedRows>& bands);
 
 private:
@@ -63,35 +62,35 @@ private:
     std::size_t used_ = 0; // of the last piece
 };
 
-// The type that a tensor gets in a model of weights of the type asked for: vectors and an encoding's own
-// stay f32; rows that blocks of 32 do not divide are f16 instead; beside types in blocks of 32 the embedding and the
-// head, which matter most and are a small part of a large model, are q8_0, beside those of 256 q6_K. Where blocks of
-// 256 do not divide rows, the type that llama.cpp's quantiser takes instead stands in: q4_0 for q2_K and q3_K, q5_0 for
-// q4_K, q5_1 for q5_K, q8_0 for q6_K, iq4_nl for iq4_xs.
+// The type of a tensor in a model whose weights have the wanted type. Vectors and the tensors of encodings stay f32.
+// Rows that blocks of 32 do not divide are f16 instead. The embedding and the head matter most and are a small part of
+// a large model: with types in blocks of 32 they are q8_0, with blocks of 256 q6_K. Rows that blocks of 256 do not
+// divide get the type that llama.cpp's quantiser uses: q4_0 for q2_K and q3_K, q5_0 for q4_K, q5_1 for q5_K, q8_0 for
+// q6_K, iq4_nl for iq4_xs.
 WeightType type_within(WeightType wanted, const TensorSpec& spec);
-// Whether a tensor of that type is packed in panels: all that is not f32, and of f32 the matrices that fill one. What
-// an encoding owns it reads row by row.
+// Whether a tensor of that type is packed in panels. These are all tensors that are not f32, and f32 matrices that fill
+// a panel, except the tensors of encodings, which are read by rows.
 bool packs(WeightType type, const TensorSpec& spec);
-// Bytes that a tensor of a type takes.
+// The bytes of a tensor of a type.
 std::uint64_t packed_bytes(WeightType type, const TensorSpec& spec);
-// Bytes of a model's tensors in the types that type_within() gives them.
+// The bytes of a model's tensors in the types of type_within().
 std::uint64_t packed_bytes(std::span<const TensorSpec> specs, WeightType type);
 
-// The tensors of tensor_list() in their places: those of one stack of layers.
+// The tensors of tensor_list() for one stack of layers, by their use.
 struct Weights {
-    LayerWeights enter, finish, head; // of the programs of those names
+    LayerWeights enter, finish, head; // of the programs of these names
     std::vector<LayerWeights> layers;
 
     const Matrix& embedding() const {
         return enter.linears.front().weight;
-    }                          // [vocab, d], or as wide as the blueprint says
-    bool convert_rows() const; // whether products may want their rows in another form than floats
+    }                          // [vocab, d], or of the blueprint's embedding_width
+    bool convert_rows() const; // whether products may need their rows in another form than floats
     bool any(WeightType type) const;
 };
 inline constexpr const char* encoder_prefix = "encoder."; // of the names of an encoder's own tensors
 
-// matrix(name) and view(name) find them; the second gives a view without data for what is not there. prefix: nothing,
-// or an encoder's, which shares its matrices outside of layers.
+// Finds the tensors by matrix(name) and view(name); view() returns a view without data for a missing tensor. prefix:
+// empty, or encoder_prefix; an encoder shares its matrices outside of layers.
 template <class FindMatrix, class FindView>
 Weights find_weights(const StackProgram& program, const std::string& prefix, const FindMatrix& matrix,
                      const FindView& view) {
@@ -105,15 +104,16 @@ Weights find_weights(const StackProgram& program, const std::string& prefix, con
     return w;
 }
 
-// How the model's files say that a text becomes a vector: by the pooling that is given, theirs, or the mean; scaled to
-// length 1 unless they say otherwise. Throws Error(model) for a pooling of theirs that there is not.
+// How a text becomes a vector, by the model's files. Uses the given pooling, else that of the files, else the mean.
+// Scales the vector to length 1, unless the files say otherwise. Throws Error(model) for an unknown pooling in the
+// files.
 EmbedOptions embed_options(const Model& model, std::optional<Pooling> pooling = {});
 
 struct Stack;
-// Refuses a model that has no logits. Throws Error(usage).
+// Throws Error(usage) for a model without logits.
 void expect_head(const Stack& model);
 
-// Layers upon each other, from the embedding on: all that a Pass needs.
+// A stack of layers, from the embedding on, with everything that a Pass needs.
 struct Stack {
     std::string where; // the file, for messages
     Blueprint blueprint;
@@ -121,13 +121,13 @@ struct Stack {
     Weights weights; // views into the model's tensors
     EncodingStack encodings;
 
-    // Encodings for sessions and texts of those lengths: those above, or what stands in for them, shared where they are
-    // the same.
+    // Encodings for sessions and texts of these lengths: the model's own, or their versions at these lengths. Equal
+    // ones are shared.
     std::shared_ptr<const EncodingStack> encodings_for(Lengths lengths) const;
 
-    int prepared = 0; // positions that the encodings are prepared for
+    int prepared = 0; // positions for which the encodings are prepared
 
-    mutable std::mutex stand_ins_guard;                                          // of:
+    mutable std::mutex stand_ins_guard;                                          // guards:
     mutable std::map<std::string, std::weak_ptr<const EncodingStack>> stand_ins; // by spec
 };
 
@@ -136,11 +136,11 @@ struct Model::Impl : Stack {
     std::unique_ptr<Stack> encoder;             // may be none
     std::unique_ptr<const Tokenizer> tokenizer; // may be none
     SpecialTokens special;
-    std::optional<Sampling> sampling; // that its files recommend
+    std::optional<Sampling> sampling; // recommended by its files
     Metadata metadata;
 };
 
-// What a Model is made of: for the library's own parts, and for programs beside it.
+// The implementation of a Model, for the library's own parts and for related programs.
 struct ModelAccess {
     // Throws Error(usage) for a model that was moved from.
     static const Model::Impl& of(const Model& model);
@@ -152,23 +152,23 @@ inline const Model::Impl& impl_of(const Model& model) {
 // Whether a tensor of that name belongs to an encoding.
 bool of_encoding(std::string_view name);
 
-// tensor_list(blueprint), then those of the encodings, and of an encoder's, which are by the same spec.
+// tensor_list(blueprint), then the tensors of the encodings, and of an encoder's encodings, which have the same spec.
 std::vector<TensorSpec> model_tensors(const Blueprint& blueprint, const EncodingStack& encodings);
 
-// tensors: of model_tensors(), filled; what is not packed yet is packed here. The encodings are bound to them and
-// prepared for the positions 0 .. positions - 1.
+// tensors: of model_tensors(), filled; packs those that are not packed yet. Binds the encodings to them, and prepares
+// them for positions 0 .. positions - 1.
 Model make_model(std::string where, const Blueprint& blueprint, EncodingStack encodings, TensorMemory tensors,
                  TextSide text, Metadata metadata, int positions);
 
-// Random weights that keep activations near 1, for tests and benchmarks: matrices uniform with
-// variance 1 / columns, vectors of norms around 1, biases around 0. A vocabulary of 257 comes with the
-// byte tokenizer, others with none.
+// Random weights that keep activations near 1, for tests and benchmarks. Matrices are uniform with variance 1 /
+// columns, vectors of norms around 1, biases around 0. A vocabulary of 257 comes with the byte tokenizer, any other
+// without one.
 Model random_model(const Blueprint& blueprint, EncodingStack encodings, std::uint64_t seed,
                    WeightType type = WeightType::f32);
 Model random_model(const Blueprint& blueprint, std::string_view encoding, std::uint64_t seed,
                    WeightType type = WeightType::f32);
 
-// Four fifths of the memory that this process may use (io/control_group.h), in bytes.
+// Four fifths of the memory available to this process (io/control_group.h), in bytes.
 std::uint64_t default_memory_limit();
 
 } // namespace ordo

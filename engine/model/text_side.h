@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What stands between text and a model: its tokenizer, and the tokens that its own files name.
+// The link between text and a model: its tokenizer, and the special tokens of its files.
 #pragma once
 
 #include "text/tokenizer.h"
@@ -22,7 +22,7 @@ struct SpecialTokens {
 struct TextSide {
     TextSide() = default;
     TextSide(std::nullptr_t) {} // NOLINT: no tokenizer
-    // As Ordo's own weights have it: the token named <|endoftext|>, if there is one, begins and ends a text.
+    // As in Ordo's own weights: the token <|endoftext|>, if there is one, begins and ends a text.
     TextSide(std::unique_ptr<const Tokenizer> own) : tokenizer(std::move(own)) { // NOLINT: likewise
         if (!tokenizer || tokenizer->end_of_text() < 0) return;
         special.start = tokenizer->end_of_text();
@@ -31,10 +31,10 @@ struct TextSide {
     template <class T>
     TextSide(std::unique_ptr<T> own) : TextSide(std::unique_ptr<const Tokenizer>(std::move(own))) {} // NOLINT
 
-    std::unique_ptr<const Tokenizer> tokenizer; // may be none
-    bool padded_vocabulary = false;             // the model may know more ids than the tokenizer
+    std::unique_ptr<const Tokenizer> tokenizer; // null without one
+    bool padded_vocabulary = false;             // the model may have more ids than the tokenizer
     SpecialTokens special;
-    std::optional<Sampling> sampling; // that the model's files recommend
+    std::optional<Sampling> sampling; // recommended by the model's files
 };
 
 } // namespace ordo

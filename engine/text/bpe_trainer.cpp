@@ -21,8 +21,7 @@ struct Word {
 
 // Far above any word of any language. Longer pieces are cut, because each merge scans its whole words.
 constexpr std::size_t longest_word = std::size_t{1} << 16; // bytes
-constexpr std::size_t most_words = std::size_t{1}
-                                   << 28; // bytes of distinct words; later new words are not counted
+constexpr std::size_t most_words = std::size_t{1} << 28;   // bytes of distinct words; later new words are not counted
 
 std::vector<Word> count_words(std::string_view corpus) {
     const AddedTokens separator({{0, std::string(end_of_text_name)}});

@@ -16,8 +16,7 @@ std::uint64_t ProtobufReader::read_number() {
     for (unsigned shift = 0; shift < 64 && !rest_.empty(); shift += 7) {
         const auto byte = static_cast<unsigned char>(rest_.front());
         rest_.remove_prefix(1);
-        number |= static_cast<std::uint64_t>(byte & 127)
-                  << shift; // bits above 64 are dropped, as in other readers
+        number |= static_cast<std::uint64_t>(byte & 127) << shift; // bits above 64 are dropped, as in other readers
         if (byte < 128) return number;
     }
     fail(ErrorCode::model, where_, ": expected a number of at most ten bytes, found ",
