@@ -69,7 +69,7 @@ public:
         return all;
     }
 
-    // The bias: what the encoding adds to scores of zero.
+    // The bias, added to scores of zero.
     Tensor bias(int layer, int head, const std::vector<int>& queries, const std::vector<int>& keys) const {
         Tensor scores(static_cast<int>(queries.size()), static_cast<int>(keys.size()));
         encoding_->bias(scores.view(), tile(layer, head, queries, keys));

@@ -211,7 +211,7 @@ TEST(EncodingTable, RefusesRequestsThatCannotBe) {
     EXPECT_EQ(code({.length = 8, .start = 92}), ErrorCode::io) << "the last row is in reach";
 }
 
-// Every registered encoding shows each part that it names, or says what is missing.
+// Every registered encoding shows each part that it names, or names the missing tensor or setting.
 TEST(EncodingTable, EveryPartOfEveryEncodingIsATableOrAUsageError) {
     for (const EncodingInfo* info : registered_encodings()) {
         const auto encoding = example_of(*info);

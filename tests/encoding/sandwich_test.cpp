@@ -71,7 +71,7 @@ double cosine_integral(double x) {
     return sum / x;
 }
 
-// As the number of columns grows, the mean of the cosines approaches the integral over u = 2k / width from 0 to 1 of
+// With more and more columns, the mean of the cosines approaches the integral over u = 2k / width from 0 to 1:
 //   cos(D 10000^-u) du = (Ci(D) - Ci(D / 10000)) / ln 10000.
 // For 1 << D << 10000 this is 1 - (gamma + ln D) / ln 10000: a bias by the logarithm of the distance, as in KERPLE.
 TEST(Sandwich, OfManyColumnsIsALogarithmOfTheDistance) {

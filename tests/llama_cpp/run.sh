@@ -12,7 +12,7 @@ count() { # STATUS WHAT
     if [ "$1" -eq 0 ]; then passed=$((passed + 1)); else failed=$((failed + 1)) && echo "FAILED: $2"; fi
 }
 
-# The text that llama.cpp and Ordo continue a prompt with.
+# llama.cpp's and Ordo's continuation of a prompt are the same.
 same_text() { # MODEL TYPE
     file=$SCRATCH/text.gguf prompt="One day, a little girl"
     "$build/ordo" convert -q "$1" "$file" --dtype "$2" --no-accuracy &&

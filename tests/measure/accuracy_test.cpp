@@ -127,7 +127,7 @@ TEST_P(WeightTypeGates, HalvesComputeWhatTheirWeightsInF32Do) {
 TEST_P(WeightTypeGates, Q8_0IsCloseToF32) {
     const Accuracy found = compare(load(file(), "f32"), load(file(), "q8_0"));
     EXPECT_LE(found.kl, 2e-3);
-    // A margin of two standard errors below the 98.0 % that rope and alibi reach.
+    // Two standard errors below the 98.0 % of rope and alibi.
     EXPECT_GE(found.top1, 0.978);
 }
 

@@ -196,7 +196,7 @@ TEST(Generate, FillsTheContextToTheLastToken) {
     options.session.capacity = 10;
     const Generation g = generate(model, "abcd", options); // five tokens with the end-of-text token
     EXPECT_EQ(g.reason, StopReason::full);
-    EXPECT_EQ(g.new_tokens, 6); // five that fit, and a last one that need not be fed
+    EXPECT_EQ(g.new_tokens, 6); // five that fit, and a last that need not be fed
     EXPECT_EQ(g.text, "abcdab");
     EXPECT_EQ(generate(model, std::string(8, 'a'), options).new_tokens, 2);
     EXPECT_EQ(generate(model, std::string(9, 'a'), options).new_tokens, 1);

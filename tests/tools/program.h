@@ -25,7 +25,7 @@ struct Conditions {
     std::string directory = {};                                                   // the working directory
     std::string program = {};                                                     // a program other than program_path()
     std::size_t address_space = 0, data = 0, files = 0, stack = 0, file_size = 0; // limits; 0: none
-    int signal = 0;                            // the signal to send; 0: none
+    int signal = 0;                                                               // the signal to send; 0: none
     std::size_t signal_after = 0;              // once stdout or stderr has so many bytes
     std::string signal_file = {};              // and once this file exists
     std::chrono::milliseconds signal_delay{0}; // and after this delay
