@@ -12,7 +12,7 @@ struct Unpacked {
     alignas(64) std::byte levels[most_groups][1024]; // [8][32][4] of a group, each 128 too large
     alignas(64) floats scale[most_groups][panel_vectors];
     alignas(
-        64) floats least[2 * most_groups][panel_vectors]; // subtracted from the weights of a group or of each half of it
+        64) floats least[2 * most_groups][panel_vectors]; // subtracted from the weights of a group or each half of it
 };
 
 typedef unsigned char level_bytes
