@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the page's live figures compute, against the tables of the engine.
+// Compares the values of the page's live figures with the engine's tables.
 //   node compare.mjs ORDO SCRIPT_OF_THE_PAGE
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // llama.cpp's greedy continuations, by npm's prebuilt node-llama-cpp.
-//   node greedy.mjs DIR text MODEL.gguf PROMPT COUNT         prints the text that follows
-//   node greedy.mjs DIR ids MODEL.gguf PROMPT COUNT          prints the ids of both, and of how many the prompt is
-//   node greedy.mjs DIR tokens MODEL.gguf EXPECTED.json      the tokens that EXPECTED.json's cases name follow theirs
+//   node greedy.mjs DIR text MODEL.gguf PROMPT COUNT     prints the text that follows.
+//   node greedy.mjs DIR ids MODEL.gguf PROMPT COUNT      prints the ids of both, and the number of the prompt's.
+//   node greedy.mjs DIR tokens MODEL.gguf EXPECTED.json  checks the greedy tokens of EXPECTED.json's cases.
 // DIR is where `npm install node-llama-cpp` ran.
 import {readFileSync} from "node:fs";
 import path from "node:path";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Whether tokens that llama.cpp chose are those that Ordo would choose in their place, or miss that by a little.
-//   node near.mjs LOGITS.json FIRST MARGIN    `ordo logits --all` of the tokens; those from FIRST on were chosen
+// Checks that Ordo would choose llama.cpp's tokens too, or prefers its own by at most a margin.
+//   node near.mjs LOGITS.json FIRST MARGIN    `ordo logits --all` of the tokens; llama.cpp chose those from FIRST on
 import {readFileSync} from "node:fs";
 
 const [file, first, margin] = process.argv.slice(2);

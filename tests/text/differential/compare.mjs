@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Encodes and decodes generated texts with Hugging Face's library and with Ordo, and reports each difference.
-//   compare.mjs ENCODE LIBRARY TEXTS [SEED [NAME]]     NAME: of the one shape that is wanted
+//   compare.mjs ENCODE LIBRARY TEXTS [SEED [NAME]]     NAME: test only this shape
 import {spawnSync} from "node:child_process";
 import {mkdtempSync, rmSync, writeFileSync} from "node:fs";
 import {createRequire} from "node:module";
@@ -27,7 +27,7 @@ const spaces = [" ", " ", " ", "  ", "   ", "\n", "\n\n", "\t", "\r\n", "\u00a0"
 const signs = ["'", "\"", "`", "``", "''", ".", ",", "!", "?", "...", "…", "。", "、", "-", "--", "—", "_", "$", "+", "<", ">", "=", "^", "~", "|", "(", ")", "[", "]",
     "{", "}", "/", "\\", "@", "#", "%", "&", "*", ":", ";", "€", "£", "°", "😀", "👩‍👩‍👧", "🇩🇪", "🦙", "▁", "Ġ", "##", "<0x41>", "\u0000", "\u0007", "\u007f", "\u00ad", "\ue000"];
 const specials = ["<|endoftext|>", "<|user|>", "<mask>", "<s>", "</s>", "<unk>", "<pad>", "<extra>", "[CLS]", "[SEP]", "[MASK]", "[UNK]", "<|endof", "[CL"];
-// Characters of blocks that Unicode filled long ago, so that no two versions differ in them.
+// Characters of blocks that Unicode completed long ago, so that all versions agree on them.
 const blocks = [[0x20, 0x7e], [0xa0, 0x24f], [0x250, 0x2ff], [0x300, 0x36f], [0x391, 0x3a1], [0x3a3, 0x3ff], [0x400, 0x482], [0x48a, 0x4ff], [0x5d0, 0x5ea],
     [0x621, 0x652], [0x905, 0x939], [0xe01, 0xe3a], [0x1100, 0x1112], [0x1161, 0x1175], [0x1e00, 0x1eff], [0x2010, 0x2027], [0x2030, 0x205e], [0x2460, 0x24ff],
     [0x2500, 0x25ff], [0x3041, 0x3096], [0x30a1, 0x30fa], [0x4e00, 0x4eff], [0xac00, 0xacff], [0xf900, 0xf9ff], [0xff01, 0xff5e], [0x1d400, 0x1d454]];

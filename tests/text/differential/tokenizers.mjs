@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Tokenizers in the shapes that people's models have, learned from a generated text: [name, tokenizer.json] each.
+// Tokenizers in the shapes of published models, trained on a generated text: [name, tokenizer.json] each.
 import {execFileSync} from "node:child_process";
 import {mkdtempSync, readFileSync, rmSync, writeFileSync} from "node:fs";
 import {tmpdir} from "node:os";
@@ -36,7 +36,7 @@ const alphabet = (() => {
 const spell = text => [...Buffer.from(text)].map(b => alphabet[b]);
 const bytePieces = Array.from({length: 256}, (_, b) => `<0x${b.toString(16).toUpperCase().padStart(2, "0")}>`);
 
-// Merges the most frequent pair again and again. What was learned of the same words is remembered.
+// Merges the most frequent pair repeatedly. The result for the same words is cached.
 const learned = new Map();
 function learn(words, n) {
     if (!learned.has(words)) learned.set(words, merge(words, n));
@@ -173,7 +173,7 @@ function substrings(texts, n, longest) {
 function unigramFamilies(texts) {
     const marked = texts.map(t => "▁" + t.replaceAll(" ", "▁"));
     const chars = [...new Set(marked.join(""))].slice(0, 120);
-    // Few digits: with many, the library's JSON reader is off by a bit, which decides between equals.
+    // Few digits: with many, the library's JSON reader is off by a bit, which would decide between ties.
     const score = x => Number(x.toFixed(3));
     const scored = [...chars.map((c, i) => [c, score(-9 - i / 50)]),
                     ...substrings(marked, 600, 6).map(([p, n], i) => [p, score(-4 - i / 100 - 1 / n)])];
@@ -226,7 +226,7 @@ function wordFamilies(texts) {
     ];
 }
 
-// A Unigram model with its character map, learned by SentencePiece itself; null where it is not installed.
+// A Unigram model with its character map, trained by SentencePiece itself; null if it is not installed.
 function sentencePiece(texts) {
     const folder = mkdtempSync(join(tmpdir(), "sp-"));
     try {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Writes FOLDER/NAME/expected.json beside each FOLDER/NAME/tokenizer.json: the ids, in the tokenizer's frame, and the
-// decoded text that Hugging Face's tokenizers gives each text of strings.json.
+// Writes FOLDER/NAME/expected.json for each FOLDER/NAME/tokenizer.json: for each text of strings.json, the ids in the
+// tokenizer's frame and the decoded text, both from Hugging Face's tokenizers.
 //   npm install --prefix LIBRARY tokenizers && node tests/text/tokenizers/expect.mjs LIBRARY FOLDER
 import {existsSync, readFileSync, readdirSync, writeFileSync} from "node:fs";
 import {createRequire} from "node:module";
