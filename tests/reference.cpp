@@ -17,7 +17,8 @@ std::vector<Matrix> Transformer::states(const Input& in) const {
 Matrix Transformer::attention_weights(const Input& in, int layer, int head) const {
     const LayerPlan& plan = b_.layer(layer);
     Matrix x = states(in)[static_cast<std::size_t>(layer)];
-    if (plan.norm_place != NormPlace::post) x = norm(x, "layers." + std::to_string(layer) + ".attention_norm", plan);
+    if (plan.norm_place != NormPlace::post && plan.norm_place != NormPlace::after)
+        x = norm(x, "layers." + std::to_string(layer) + ".attention_norm", plan);
     const States seen_states = observed(x, layer, in);
     const HeadInput of = head_input(x, layer, head, in, seen_states);
     Matrix all(x.rows, x.rows);
@@ -135,6 +136,11 @@ Matrix Transformer::after_layer(const Matrix& x, int layer, const Input& in) con
         Matrix y = sum(x, normed(f(normed(x, "attention_norm")), "attention_out_norm"));
         if (plan.cross_attention) y = sum(y, normed(c(normed(y, "cross_attention_norm")), "cross_attention_out_norm"));
         return sum(y, normed(g(normed(y, "feed_forward_norm")), "feed_forward_out_norm"));
+    }
+    case NormPlace::after: {
+        Matrix y = sum(x, normed(f(x), "attention_out_norm"));
+        if (plan.cross_attention) y = sum(y, normed(c(y), "cross_attention_out_norm"));
+        return sum(y, normed(g(y), "feed_forward_out_norm"));
     }
     case NormPlace::parallel:
         return sum(sum(x, f(normed(x, "attention_norm"))), g(normed(x, "attention_norm")));

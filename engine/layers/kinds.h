@@ -14,7 +14,8 @@ enum class NormPlace {
     post,        // x = norm(x + f(x)); x = norm'(x + g(x))
     sandwich,    // x += norm2(f(norm(x))); x += norm2'(g(norm'(x)))    Gemma 2, arXiv 2408.00118
     parallel,    // x += f(norm(x)) + g(norm(x)), one norm              Wang and Komatsuzaki 2021 (GPT-J)
-    parallel_two // x += f(norm(x)) + g(norm'(x)), two                  Black et al. 2022 (GPT-NeoX)
+    parallel_two, // x += f(norm(x)) + g(norm'(x)), two                 Black et al. 2022 (GPT-NeoX)
+    after         // x += norm(f(x)); x += norm'(g(x))                  OLMo 2, arXiv 2501.00656
 };
 
 // An RMS norm of queries and keys before their rotation: for each head, with one weight [d_head] for all heads (Qwen 3,

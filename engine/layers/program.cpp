@@ -122,15 +122,17 @@ template <class Inner>
 class NormedBranch {
 public:
     NormedBranch(ProgramBuilder& to, const std::string& name, bool own_norm = true)
-        : c_(to), norm_(own_norm ? to.norm_weights(name + "_norm") : -1), inner_(to),
-          norm_after_(place() == NormPlace::sandwich ? to.norm_weights(name + "_out_norm") : -1) {}
+        : c_(to), norm_(own_norm && place() != NormPlace::after ? to.norm_weights(name + "_norm") : -1), inner_(to),
+          norm_after_(place() == NormPlace::sandwich || place() == NormPlace::after
+                          ? to.norm_weights(name + "_out_norm")
+                          : -1) {}
 
     int normed(int x) const { return c_.norm(x, norm_, Slot::normed); }
     int inner(int in) const { return inner_(in); }
     // Returns the stream plus the branch.
     int operator()(int x) const {
         if (place() == NormPlace::post) return c_.norm(c_.add(x, inner_(x)), norm_, Slot::stream);
-        int branch = inner_(normed(x));
+        int branch = inner_(norm_ >= 0 ? normed(x) : x);
         if (norm_after_ >= 0) branch = c_.norm(branch, norm_after_, Slot::branch);
         return c_.add(x, branch);
     }

@@ -48,9 +48,9 @@ void check_plan(const LayerPlan& p, std::string_view where) {
     in_range(where, "ffn_width", p.ffn_width, 0, most_d_ff);
     if (!p.cross_attention) return;
     if (p.norm_place == NormPlace::parallel || p.norm_place == NormPlace::parallel_two)
-        fail(
-            ErrorCode::model, where,
-            ": blueprint field 'cross_attention': expected norm_place pre, post or sandwich beside it, found parallel");
+        fail(ErrorCode::model, where,
+             ": blueprint field 'cross_attention': expected norm_place pre, post, sandwich or after beside it, found "
+             "parallel");
     if (p.k_bias != p.v_bias)
         fail(ErrorCode::model, where,
              ": blueprint field 'cross_attention': expected biases of both keys and values or of neither, found one");

@@ -74,12 +74,12 @@ StackProgram compile(const Blueprint& blueprint, const EncodingStack& encodings 
 //     embedding_width]
 //   encoder.embedding_norm..., encoder.layers.N..., encoder.final_norm..., as below, if there is an encoder
 //   embedding_norm.{weight,bias} [d_model]
-//   layers.N.attention_norm.{weight,bias} [d_model]
+//   layers.N.attention_norm.{weight,bias} [d_model] (absent if after; so is feed_forward_norm)
 //   layers.N.attention.qkv.{weight [(n_heads + 2 n_kv_heads) d_head, d_model], bias}  q rows, then k, then v
 //   layers.N.attention.{q,k,v}.bias instead of that bias, unless all three have one
 //   layers.N.attention.{q_norm,k_norm}.weight [d_head], or as wide as all heads
 //   layers.N.attention.out.{weight [d_model, n_heads d_head], bias}
-//   layers.N.attention_out_norm.{weight,bias} (sandwich)
+//   layers.N.attention_out_norm.{weight,bias} (sandwich, after)
 //   layers.N.cross_attention_norm.{weight,bias}, layers.N.cross_attention.q.{weight [n_heads d_head, d_model], bias},
 //     layers.N.cross_attention.kv.{weight [2 n_kv_heads d_head, d_model], bias}  k rows, then v
 //     layers.N.cross_attention.out.{weight, bias}, layers.N.cross_attention_out_norm...
@@ -88,7 +88,7 @@ StackProgram compile(const Blueprint& blueprint, const EncodingStack& encodings 
 //   layers.N.feed_forward.out.{weight [d_model, d_ff], bias}
 //     with experts: layers.N.feed_forward.router.weight [experts, d_model], layers.N.feed_forward.experts.E.{in,out}...
 //     with a shared one: layers.N.feed_forward.shared.{in,out}..., layers.N.feed_forward.shared_gate.weight [d_model]
-//   layers.N.feed_forward_out_norm.{weight,bias} (sandwich)
+//   layers.N.feed_forward_out_norm.{weight,bias} (sandwich, after)
 //   final_norm.{weight,bias}, head_transform.{weight [d_model, d_model], bias}, head_norm.{weight,bias}
 //   head_projection.weight [embedding_width, d_model], if there is an embedding_width
 //   head.weight [vocab_size, d_model or embedding_width] (absent if tied), head.bias [vocab_size]; neither without a

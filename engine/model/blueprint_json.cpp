@@ -21,7 +21,8 @@ struct Names<Norm> {
 };
 template <>
 struct Names<NormPlace> {
-    static constexpr std::array<std::string_view, 5> all{"pre", "post", "sandwich", "parallel", "parallel_two"};
+    static constexpr std::array<std::string_view, 6> all{"pre",      "post",         "sandwich",
+                                                         "parallel", "parallel_two", "after"};
 };
 template <>
 struct Names<QkNorm> {

@@ -223,7 +223,50 @@ def granite(c, w, case):
     return head(c, w, rms_norm(x, w["model.norm.weight"], eps)) / factor("logits_scaling")
 
 
+# --- OLMo 2 ---------------------------------------------------------------------------------------------
+
+
+def olmo2(c, w, case):
+    """Norms after each branch and none before; one RMS norm of all queries, one of all keys, before the rotation."""
+    eps, n, (count, shared, e) = epsilon(c["rms_norm_eps"]), len(case["tokens"]), sizes(c)
+
+    def together(x, weight, number):
+        if broken("queries and keys normalised head by head"):
+            return rms_norm(heads(x, number), heads(weight[None], number), eps)
+        return heads(rms_norm(x, weight, eps), number)
+
+    def branch(x, f, weight):
+        return f(rms_norm(x, weight, eps)) if broken("norms before the branches") else rms_norm(f(x), weight, eps)
+
+    def attend(a):
+        def f(x):
+            q = together(a.linear("q_proj", x), a["q_norm.weight"], count)
+            k = together(a.linear("k_proj", x), a["k_norm.weight"], shared)
+            frequencies, gain = rope(c, e, n)
+            q, k = (rotate(part, np.arange(n), frequencies, factor=gain) for part in (q, k))
+            return a.linear("o_proj", attention(q, k, heads(a.linear("v_proj", x), shared), causal(n)))
+
+        return f
+
+    x = w["model.embed_tokens.weight"][case["tokens"]]
+    for layer in range(c["num_hidden_layers"]):
+        h = w.under(f"model.layers.{layer}.")
+        x = x + branch(x, attend(h.under("self_attn.")), h["post_attention_layernorm.weight"])
+        x = x + branch(x, lambda y, m=h.under("mlp."): gated(m, y), h["post_feedforward_layernorm.weight"])
+    return head(c, w, rms_norm(x, w["model.norm.weight"], eps))
+
+
+def olmo2_tensors(c):
+    count, shared, e = sizes(c)
+    t = {name.replace("input_layernorm", "post_feedforward_layernorm"): made for name, made in llama_tensors(c).items()}
+    for layer in range(c["num_hidden_layers"]):
+        a = f"model.layers.{layer}.self_attn."
+        t[a + "q_norm.weight"], t[a + "k_norm.weight"] = norm(count * e, 1.3), norm(shared * e, 1.3)
+    return t
+
+
 FIXTURES = [
+    Fixture("olmo2", olmo2_tensors, olmo2, "BF16"),
     Fixture("granite", llama_tensors, granite, "BF16"),
     Fixture("llama", llama_tensors, llama, "BF16"),
     Fixture("llama1", llama1_tensors, llama, unread=("model.layers.N.self_attn.rotary_emb.inv_freq",)),

@@ -176,10 +176,12 @@ private:
                                           {"logit_scale", "logits_scaling"}})
             put(key, config_.at(theirs).get<float>());
     }
-    bool sandwich() const { return case_.architecture == "gemma2" || case_.architecture == "gemma3"; }
-    // GemmaModel and the two after it. There is no key for the score scale, so this function multiplies it into the
-    // queries: 1/sqrt(query_pre_attn_scalar) = 1/sqrt(d_head) * sqrt(d_head / query_pre_attn_scalar). The keys for
-    // sliding layers are llama.cpp's.
+    bool sandwich() const {
+        return case_.architecture == "gemma2" || case_.architecture == "gemma3" || case_.architecture == "olmo2";
+    }
+    // GemmaModel and the two after it. There is no key for the scale of scores: here it goes into what queries are
+    // multiplied by, as 1/sqrt(query_pre_attn_scalar) = 1/sqrt(d_head) * sqrt(d_head / query_pre_attn_scalar). Those
+    // for layers that slide are llama.cpp's.
     void put_gemma(int d_head) {
         for (auto& [name, values] : tensors_)
             if (name.ends_with("norm.weight"))

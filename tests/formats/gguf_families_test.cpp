@@ -226,22 +226,21 @@ TEST_P(GgufFamilies, GiveTheLogitsOfTheirTranscription) {
     keep(GetParam());
 }
 
-INSTANTIATE_TEST_SUITE_P(Files, GgufFamilies,
-                         ::testing::Values(Case{"phi3", "phi3"}, Case{"phi3-longrope", "phi3"},
-                                           Case{"phi4-mini", "phi3"}, Case{"starcoder2", "starcoder2"},
-                                           Case{"smollm3", "smollm3", true}, Case{"mistral", "llama", true},
-                                           Case{"mixtral", "llama", true}, Case{"qwen2", "qwen2"},
-                                           Case{"qwen3", "qwen3"}, Case{"qwen2-moe", "qwen2moe"},
-                                           Case{"qwen3-moe-plain", "qwen3moe"}, Case{"mpt-clip", "mpt"},
-                                           Case{"gemma", "gemma"}, Case{"gemma2", "gemma2"}, Case{"gemma3", "gemma3"},
-                                           Case{"cohere", "command-r"}, Case{"cohere2", "cohere2"},
-                                           Case{"gpt-bigcode", "starcoder"}, Case{"granite", "granite", true},
-                                           Case{"stablelm", "stablelm"}, Case{"stablelm-parallel", "stablelm"}),
-                         [](const auto& each) {
-                             std::string name = each.param.family + "_as_" + each.param.architecture;
-                             std::replace(name.begin(), name.end(), '-', '_');
-                             return name;
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    Files, GgufFamilies,
+    ::testing::Values(Case{"phi3", "phi3"}, Case{"phi3-longrope", "phi3"}, Case{"phi4-mini", "phi3"},
+                      Case{"starcoder2", "starcoder2"}, Case{"smollm3", "smollm3", true},
+                      Case{"mistral", "llama", true}, Case{"mixtral", "llama", true}, Case{"qwen2", "qwen2"},
+                      Case{"qwen3", "qwen3"}, Case{"qwen2-moe", "qwen2moe"}, Case{"qwen3-moe-plain", "qwen3moe"},
+                      Case{"mpt-clip", "mpt"}, Case{"gemma", "gemma"}, Case{"gemma2", "gemma2"},
+                      Case{"gemma3", "gemma3"}, Case{"cohere", "command-r"}, Case{"cohere2", "cohere2"},
+                      Case{"gpt-bigcode", "starcoder"}, Case{"granite", "granite", true}, Case{"stablelm", "stablelm"},
+                      Case{"stablelm-parallel", "stablelm"}, Case{"olmo2", "olmo2"}),
+    [](const auto& each) {
+        std::string name = each.param.family + "_as_" + each.param.architecture;
+        std::replace(name.begin(), name.end(), '-', '_');
+        return name;
+    });
 
 } // namespace
 } // namespace ordo

@@ -59,7 +59,7 @@ done
 for family in gpt2 llama llama3 llama-linear smollm qwen2 qwen2-yarn qwen3 mixtral qwen2-moe qwen3-moe-plain bloom mpt gpt-neox phi falcon; do same_tokens $family; done
 mkdir -p "$SCRATCH/read"
 ORDO_GGUF_OUT=$SCRATCH/read "$build/ordo_tests" --gtest_brief=1 --gtest_filter='*GgufFamilies*' >"$SCRATCH/read/log"
-for family in gemma gemma2 gemma3 cohere2 granite qwen2 qwen3 smollm3 stablelm starcoder2; do same_tokens_read $family $family; done
+for family in gemma gemma2 gemma3 cohere2 granite olmo2 qwen2 qwen3 smollm3 stablelm starcoder2; do same_tokens_read $family $family; done
 same_tokens_read stablelm-parallel stablelm
 same_tokens_read mixtral llama
 same_tokens_read mpt-clip mpt

@@ -162,6 +162,7 @@ std::vector<std::pair<std::string, std::function<void(LayerPlan&)>>> changes() {
     return {
         {"\"norm_eps\":0.25", [](LayerPlan& p) { p.norm_eps = 0.25f; }},
         {"\"norm_place\":\"sandwich\"", [](LayerPlan& p) { p.norm_place = NormPlace::sandwich; }},
+        {"\"norm_place\":\"after\"", [](LayerPlan& p) { p.norm_place = NormPlace::after; }},
         {"\"norm_place\":\"parallel_two\"", [](LayerPlan& p) { p.norm_place = NormPlace::parallel_two; }},
         {"\"activation\":\"relu\"", [](LayerPlan& p) { p.activation = Activation::relu; }},
         {"\"gated\":false", [](LayerPlan& p) { p.gated = false; }},

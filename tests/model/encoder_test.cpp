@@ -261,7 +261,7 @@ TEST(Encoders, FitTheLayersThatAttendToThem) {
     refused("encoder: blueprint field 'd_model': expected 64 to 64", [](Blueprint& b) { b.encoder[0].d_model = 32; });
     refused("encoder: blueprint field 'vocab_size'", [](Blueprint& b) { b.encoder[0].vocab_size = 7; });
     refused("mask causal", [](Blueprint& b) { b.mask = Mask::bidirectional; });
-    refused("norm_place pre, post or sandwich", [](Blueprint& b) { b.norm_place = NormPlace::parallel; });
+    refused("norm_place pre, post, sandwich or after", [](Blueprint& b) { b.norm_place = NormPlace::parallel; });
     refused("both keys and values", [](Blueprint& b) { b.k_bias = true; });
     refused("encoder: blueprint field 'n_layers'", [](Blueprint& b) { b.encoder[0].n_layers = 0; });
     refused("expected one beside cross_attention", [](Blueprint& b) { b.encoder[0].cross_attention = true; });

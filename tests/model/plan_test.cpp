@@ -41,7 +41,8 @@ std::vector<Case> plans() {
                                                         {NormPlace::post, "post"},
                                                         {NormPlace::sandwich, "sandwich"},
                                                         {NormPlace::parallel, "parallel"},
-                                                        {NormPlace::parallel_two, "parallel_two"}};
+                                                        {NormPlace::parallel_two, "parallel_two"},
+                                                        {NormPlace::after, "after"}};
     for (const auto& each : places) {
         const NormPlace place = each.first; // clang 14 does not capture a structured binding
         const std::string& name = each.second;

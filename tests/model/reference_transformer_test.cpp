@@ -149,6 +149,14 @@ TEST(ReferenceTransformer, PlacesOfNorms) {
         all.each(name, [](Matrix& m) { fill(m, 0); });
     EXPECT_LE(difference(run(sandwich, all), run(nothing, all)), same);
 
+    // Without the norms before, what a branch reads is of another size.
+    Blueprint after = plan();
+    after.norm_place = NormPlace::after;
+    EXPECT_LE(difference(run(after, all), run(nothing, all)), same);
+    for (const char* name : {"attention_out_norm.weight", "feed_forward_out_norm.weight"})
+        all.each(name, [](Matrix& m) { fill(m, 1); });
+    EXPECT_GT(difference(run(after, all), run(sandwich, all)), 1e-2);
+
     // After a norm, x has the norm's size, whatever its size was before.
     Blueprint post = plan();
     post.norm_place = NormPlace::post;

@@ -32,6 +32,7 @@ std::vector<std::pair<std::string, Blueprint>> plans(const Blueprint& b) {
         change(out.back().second);
     };
     with("sandwich norms", [](Blueprint& p) { p.norm_place = NormPlace::sandwich; });
+    with("norms after branches", [](Blueprint& p) { p.norm_place = NormPlace::after; });
     with("parallel, two norms", [](Blueprint& p) { p.norm_place = NormPlace::parallel_two; });
     with("norms of heads", [](Blueprint& p) { p.qk_norm = QkNorm::head; });
     with("norms of queries and keys", [](Blueprint& p) { p.qk_norm = QkNorm::width; });

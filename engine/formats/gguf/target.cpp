@@ -139,7 +139,7 @@ constexpr Trunk trunks[] = {
 };
 
 constexpr std::string_view norm_names[] = {"rms", "layer"}, activation_names[] = {"relu", "gelu", "gelu_tanh", "silu"},
-                           place_names[] = {"pre", "post", "sandwich", "parallel", "parallel_two"};
+                           place_names[] = {"pre", "post", "sandwich", "parallel", "parallel_two", "after"};
 
 constexpr std::string_view works = "; a .safetensors file has place for it";
 
