@@ -33,6 +33,14 @@ void read_bert_sizes(const Config& config, Blueprint& blueprint);
 // The head of a masked language model; without it in the file, no head.
 void read_masked_head(ModelPlan& plan, bool there);
 
+// BART's decoder, base, and the same with an encoder of its shape.
+Blueprint bart_decoder();
+Blueprint with_like_encoder(Blueprint decoder);
+// The sizes of both stacks, and the encoder, which else is like the decoder. scaled: the class's default of
+// scale_embedding.
+void read_bart_sizes(const Config& config, bool scaled, Blueprint& decoder);
+NameMap bart_names();
+
 // Where a family keeps what rope is told, and what it is without.
 struct RopeKeys {
     double theta = 10000;

@@ -69,6 +69,7 @@ public:
         special.separator = one("sep_token_id", "sep_token");
         special.mask = one("mask_token_id", "mask_token");
         special.start = start();
+        special.forced = forced();
         return special;
     }
 
@@ -96,6 +97,13 @@ private:
         if (tokenizer_ == nullptr) return -1;
         const std::vector<Token> before = tokenizer_->frame().before();
         return before.empty() ? -1 : before.front();
+    }
+
+    // The older of the two keys asks for the token that begins a text.
+    Token forced() const {
+        std::vector<Token> found = ids("forced_bos_token_id");
+        if (found.empty() && flag_of(config_, "force_bos_token_to_be_generated", false)) found = ids("bos_token_id");
+        return found.empty() || find_member(config_, "is_encoder_decoder") == nullptr ? -1 : found.front();
     }
 
     JsonValue config_;

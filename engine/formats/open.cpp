@@ -92,6 +92,7 @@ void complete(TextSide& text, const Taker& model) {
     std::erase_if(special.end, [&](Token id) { return id >= model.rows; });
     if (special.end.empty()) special.end = own.special.end;
     if (model.decoder && own.special.start >= 0) special.start = own.special.start;
+    if (special.forced < 0) special.forced = own.special.forced;
     for (Token SpecialTokens::*const token : {&SpecialTokens::start, &SpecialTokens::padding, &SpecialTokens::unknown,
                                               &SpecialTokens::first, &SpecialTokens::separator, &SpecialTokens::mask})
         if (special.*token < 0 || special.*token >= model.rows) special.*token = own.special.*token;

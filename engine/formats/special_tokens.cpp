@@ -15,8 +15,9 @@ struct Field {
     Token SpecialTokens::*token;
 };
 constexpr Field fields[] = {
-    {"start", &SpecialTokens::start}, {"padding", &SpecialTokens::padding},     {"unknown", &SpecialTokens::unknown},
-    {"first", &SpecialTokens::first}, {"separator", &SpecialTokens::separator}, {"mask", &SpecialTokens::mask},
+    {"start", &SpecialTokens::start},   {"padding", &SpecialTokens::padding}, {"unknown", &SpecialTokens::unknown},
+    {"forced", &SpecialTokens::forced}, {"first", &SpecialTokens::first},     {"separator", &SpecialTokens::separator},
+    {"mask", &SpecialTokens::mask},
 };
 
 } // namespace
@@ -33,7 +34,7 @@ std::string to_json(const SpecialTokens& special) {
 
 SpecialTokens special_tokens_from_json(std::string_view json, std::string_view where, int vocab_size) {
     const JsonValue object = parse_json(json, where);
-    check_keys(object, where, {"start", "padding", "unknown", "first", "separator", "mask", "end"});
+    check_keys(object, where, {"start", "forced", "padding", "unknown", "first", "separator", "mask", "end"});
     SpecialTokens special;
     for (const Field& field : fields)
         if (find_member(object, field.name))

@@ -29,17 +29,57 @@ std::vector<Token> not_empty(std::vector<Token> tokens) {
     return tokens;
 }
 
-// A decoder with an encoder begins with a token that its files name.
-std::vector<Token> start_of(const Model& model, std::string_view prompt, const Options& options) {
-    if (!model.has_encoder()) return not_empty(tokens_of_prompt(model, prompt, options.special));
-    if (model.start_of_text() < 0)
-        fail(ErrorCode::model, impl_of(model).where, ": expected a token that the decoder begins with, found none");
-    return {model.start_of_text()};
+// The token of a language: eng_Latn as NLLB names it, or __en__ of M2M100.
+Token language(const Model::Impl& m, const std::string& name) {
+    for (const std::string& spelling : {name, "__" + name + "__"})
+        if (const Token token = m.tokenizer->find(spelling); m.tokenizer->is_special(token)) return token;
+    fail(ErrorCode::usage, m.where, ": language: expected the name of a special token, such as eng_Latn, en_XX or en, ",
+         "found '", printable(name), "'");
 }
 
+// mBART's first models begin a text with its language, the later ones, M2M100 and NLLB with an end token.
+bool starts_with_language(const SpecialTokens& special) {
+    return special.start != special.padding && !special.ends_text(special.start);
+}
+
+// A decoder with an encoder begins with a token that its files name, and with the language.
+std::vector<Token> start_of(const Model& model, std::string_view prompt, const Options& options) {
+    if (!model.has_encoder()) return not_empty(tokens_of_prompt(model, prompt, options.special));
+    const Model::Impl& m = impl_of(model);
+    const Token to = options.to.empty() ? m.special.forced : language(m, options.to);
+    if (!options.to.empty() && starts_with_language(m.special)) return {to};
+    if (m.special.start < 0)
+        fail(ErrorCode::model, m.where, ": expected a token that the decoder begins with, found none");
+    std::vector<Token> start = {m.special.start};
+    if (to >= 0) start.push_back(to);
+    return start;
+}
+
+// The language that the tokenizer's frame names: a token without the brackets of <s> and [CLS]; -1: none.
+Token framed_language(const Tokenizer& tokenizer) {
+    for (const std::vector<Token>& tokens : {tokenizer.frame().before(), tokenizer.frame().after()})
+        for (const Token token : tokens) {
+            std::string spelling;
+            tokenizer.append(token, spelling, true);
+            if (!spelling.empty() && spelling.front() != '<' && spelling.front() != '[') return token;
+        }
+    return -1;
+}
+
+// What the encoder reads: the text in the tokenizer's frame, or of many languages as transformers does now, whatever
+// the frame of an older file: the language, the text, the end; of mBART's first models the text, the end, the language.
 std::vector<Token> input_of(const Model& model, std::string_view prompt, const Options& options) {
     if (!model.has_encoder()) return {};
-    return not_empty(encode_framed(*impl_of(model).tokenizer, prompt, options.special));
+    const Model::Impl& m = impl_of(model);
+    const Token from = options.from.empty() ? framed_language(*m.tokenizer) : language(m, options.from);
+    if (from < 0) return not_empty(encode_framed(*m.tokenizer, prompt, options.special));
+    std::vector<Token> tokens;
+    const bool behind = starts_with_language(m.special);
+    if (!behind) tokens.push_back(from);
+    m.tokenizer->encode(prompt, options.special, tokens);
+    if (!m.special.end.empty()) tokens.push_back(m.special.end.front());
+    if (behind) tokens.push_back(from);
+    return tokens;
 }
 
 // The end-of-text tokens if they are suppressed, and padding, which models with an encoder never learned to predict.

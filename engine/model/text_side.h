@@ -12,6 +12,7 @@ namespace ordo {
 // -1: there is none.
 struct SpecialTokens {
     Token start = -1;       // put before a prompt, as documents begin in training
+    Token forced = -1;      // which a decoder beside an encoder writes first, whatever its logits
     std::vector<Token> end; // each of them ends a text
     Token padding = -1, unknown = -1;
     Token first = -1, separator = -1, mask = -1; // BERT's [CLS], [SEP], [MASK]

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""T5 and Marian: an encoder, and a decoder that attends to what it makes (Raffel et al. 2020;
+"""T5, BART, Marian, mBART and M2M100: an encoder, and a decoder that attends to what it makes (Raffel et al. 2020;
 Junczys-Dowmunt et al. 2018)."""
 import math
 
 import numpy as np
 
+from absolute import activation as relu_or_gelu
 from absolute import bart_attention, bart_attention_tensors
-from blocks import attention, broken, causal, epsilon, gelu_tanh, heads, relu, rms_norm, silu, sinusoids
+from blocks import attention, broken, causal, epsilon, gelu_erf, gelu_tanh, heads, relu, rms_norm, silu, sinusoids
 from fixture import Fixture, bias, linear, norm, pairs, table, tokens
 
 
@@ -129,64 +130,79 @@ def t5_tensors(c):
     return t
 
 
-# --- Marian ---------------------------------------------------------------------------------------------
+# --- BART and its descendants ---------------------------------------------------------------------------
 
 
-def marian(c, w, case):
-    n, m, d = len(case["tokens"]), len(case["encoder"]), c["d_model"]
+def bart(c, w, case):
+    """BART, and by model_type Marian, mBART and M2M100. Each norm stands behind its half, or before it."""
+    kind, n, m, d = c["model_type"], len(case["tokens"]), len(case["encoder"]), c["d_model"]
+    learned, before = kind in ("bart", "mbart"), kind in ("mbart", "m2m_100")
     rows = w["model.shared.weight"]
     scale = d**0.5 if c["scale_embedding"] and not broken("embedding not scaled") else 1
-    first = 2 if broken("positions from 2 in place of 0") else 0
+    right, wrong = (0, 2) if kind == "marian" else (2, 0)
+    first = wrong if broken(f"positions from {wrong} in place of {right}") else right
 
-    def embedded(ids):
-        return rows[ids] * scale + sinusoids(np.arange(first, first + len(ids)), d)
-
-    memory, seen = embedded(case["encoder"]), seen_by(case, m)
-    for layer in range(c["encoder_layers"]):
-        memory = marian_layer(c, w.under(f"model.encoder.layers.{layer}."), memory, c["encoder_attention_heads"], seen)
-    x, seen = embedded(case["tokens"]), seen_by(case, n)
-    for layer in range(c["decoder_layers"]):
-        x = marian_layer(
-            c, w.under(f"model.decoder.layers.{layer}."), x, c["decoder_attention_heads"], causal(n), memory, seen
+    def embedded(s, ids):
+        at = np.arange(first, first + len(ids))
+        x = rows[ids] * scale + (
+            s["embed_positions.weight"][at] if learned else sinusoids(at, d, last=kind == "m2m_100")
         )
-    added = 0 if broken("final_logits_bias left out") else w["final_logits_bias"]
+        return s.layer_norm("layernorm_embedding", x, 1e-5) if learned else x
+
+    def through(stack, x, count, seen, memory=None, memory_seen=None):
+        s = w.under(f"model.{stack}.")
+        x = embedded(s, x)
+        for layer in range(c[f"{stack}_layers"]):
+            h = s.under(f"layers.{layer}.")
+            x = bart_layer(c, h, before, x, count, seen, memory, memory_seen)
+        return s.layer_norm("layer_norm", x, 1e-5) if before else x
+
+    seen = seen_by(case, m)
+    memory = through("encoder", case["encoder"], c["encoder_attention_heads"], seen)
+    x = through("decoder", case["tokens"], c["decoder_attention_heads"], causal(n), memory, seen_by(case, n))
+    added = 0 if kind == "m2m_100" or broken("final_logits_bias left out") else w["final_logits_bias"]
     return x @ rows.T + added
 
 
-def marian_layer(c, h, x, count, seen, memory=None, memory_seen=None):
-    """norm(x + f(x)) each time"""
+def bart_layer(c, h, before, x, count, seen, memory=None, memory_seen=None):
+    before = before != broken("norms behind, not before" if before else "norms before, not behind")
+    activation = {"gelu": gelu_erf, "relu": relu_or_gelu, "swish": silu}[c["activation_function"]]
 
-    def half(name, x, y):
-        if broken("norms before, not behind"):
-            return x + h.layer_norm(name, y, 1e-5)
-        return h.layer_norm(name, x + y, 1e-5)
+    def half(name, x, f):
+        if before:
+            return x + f(h.layer_norm(name, x, 1e-5))
+        return h.layer_norm(name, x + f(x), 1e-5)
 
-    x = half("self_attn_layer_norm", x, bart_attention(h.under("self_attn."), x, count, seen))
+    x = half("self_attn_layer_norm", x, lambda y: bart_attention(h.under("self_attn."), y, count, seen))
     if memory is not None:
-        x = half("encoder_attn_layer_norm", x, bart_attention(h.under("encoder_attn."), x, count, memory_seen, memory))
-    return half("final_layer_norm", x, h.linear("fc2", silu(h.linear("fc1", x))))
+        cross = h.under("encoder_attn.")
+        x = half("encoder_attn_layer_norm", x, lambda y: bart_attention(cross, y, count, memory_seen, memory))
+    return half("final_layer_norm", x, lambda y: h.linear("fc2", activation(h.linear("fc1", y))))
 
 
-def marian_tensors(c):
-    d, t = c["d_model"], {
-        "model.shared.weight": table(c["vocab_size"], c["d_model"], 0.3),
-        "final_logits_bias": ((1, c["vocab_size"]), 0.0, 0.5),
-    }
-    for stack, layers, ff in ("encoder", c["encoder_layers"], c["encoder_ffn_dim"]), (
-        "decoder",
-        c["decoder_layers"],
-        c["decoder_ffn_dim"],
-    ):
-        for layer in range(layers):
-            h = f"model.{stack}.layers.{layer}."
-            for kind in ["self_attn"] + ["encoder_attn"] * (stack == "decoder"):
-                t |= bart_attention_tensors(f"{h}{kind}.", d) | pairs(h, (kind + "_layer_norm", norm(d), bias(d)))
+def bart_tensors(c):
+    kind, d = c["model_type"], c["d_model"]
+    before = kind in ("mbart", "m2m_100")
+    t = {"model.shared.weight": table(c["vocab_size"], d, 0.1 if before else 0.3)}
+    if kind != "m2m_100":
+        t["final_logits_bias"] = ((1, c["vocab_size"]), 0.0, 0.5)
+    for stack in "encoder", "decoder":
+        s, ff = f"model.{stack}.", c[f"{stack}_ffn_dim"]
+        if kind in ("bart", "mbart"):
+            t[s + "embed_positions.weight"] = table(c["max_position_embeddings"] + 2, d)
+            t |= pairs(s, ("layernorm_embedding", norm(d), bias(d)))
+        for layer in range(c[f"{stack}_layers"]):
+            h = f"{s}layers.{layer}."
+            for part in ["self_attn"] + ["encoder_attn"] * (stack == "decoder"):
+                t |= bart_attention_tensors(f"{h}{part}.", d) | pairs(h, (part + "_layer_norm", norm(d), bias(d)))
             t |= pairs(
                 h,
                 ("fc1", linear((ff, d), 1.3), bias(ff)),
                 ("fc2", linear((d, ff), 1.3), bias(d)),
                 ("final_layer_norm", norm(d), bias(d)),
             )
+        if before:  # the tied head is as small as the embedding, lest each token repeat itself
+            t |= pairs(s, ("layer_norm", norm(d, 5.0), bias(d)))
     return t
 
 
@@ -208,6 +224,20 @@ def translation_cases(key, start, end, pad):
     ]
 
 
+def forced_cases(key, source, target):
+    """The same between a token in front of the encoder's and one that the decoder has to write first."""
+    cases = translation_cases(key, 2, 2, 1)
+    for case in cases:
+        case["encoder"].insert(0, source)
+        case["tokens"].insert(1, target)
+    cases[0]["tokens"] = [2, target]
+    cases[2]["encoder_padding"].insert(0, 0)
+    if key == "mbart":  # its first models begin with the target, and read the source last
+        ids = tokens("mbart/first-text", 12, 62)
+        cases.append({"encoder": ids[:7] + [2, source], "tokens": [target] + ids[7:]})
+    return cases
+
+
 # In the first checkpoints: a table for the attention between decoder and encoder, which nothing uses.
 T5_UNUSED = "decoder.block.0.layer.1.EncDecAttention.relative_attention_bias.weight"
 
@@ -221,5 +251,10 @@ FIXTURES = [
     ),
     Fixture("t5-gated", t5_tensors, t5, cases=translation_cases("t5-gated", 0, 1, 0)),
     Fixture("t5-flan", t5_tensors, t5, cases=translation_cases("t5-flan", 0, 1, 0)),
-    Fixture("marian", marian_tensors, marian, cases=translation_cases("marian", 63, 0, 63)),
+    Fixture("marian", bart_tensors, bart, cases=translation_cases("marian", 63, 0, 63)),
+    # With numbers of which not every text repeats one token.
+    Fixture("bart", bart_tensors, bart, cases=forced_cases("bart", 0, 0), seed="bart/9"),
+    # 62 and 63 are languages.
+    Fixture("mbart", bart_tensors, bart, cases=forced_cases("mbart", 62, 63), seed="mbart/16"),
+    Fixture("m2m-100", bart_tensors, bart, cases=forced_cases("m2m-100", 62, 63), seed="m2m-100/51"),
 ]

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Compares the folders of tests/families whose cases have padding or an encoder's input (BERT, RoBERTa, DistilBERT, T5
-// and Marian) with their transcription in double precision (tests/families/README.md).
+// The folders of tests/families whose cases have padding or an encoder's input: BERT, RoBERTa, DistilBERT, T5,
+// Marian, BART, mBART and M2M100, against the transcription in double precision that wrote their numbers (tests/families/README.md).
 #include "formats/source.h"
 #include "tests/formats/encoder_run.h"
 
@@ -48,7 +48,8 @@ TEST_P(EncoderFamilies, GiveTheLogitsOfTheirTranscription) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Families, EncoderFamilies, ::testing::Values("t5", "t5-gated", "t5-flan", "marian"),
+INSTANTIATE_TEST_SUITE_P(Families, EncoderFamilies,
+                         ::testing::Values("t5", "t5-gated", "t5-flan", "marian", "bart", "mbart", "m2m-100"),
                          [](const auto& each) {
                              std::string name = each.param;
                              std::replace(name.begin(), name.end(), '-', '_');

@@ -86,6 +86,130 @@ TEST_F(EncoderVerbs, TranslatePrintsAnAnswerToEachLine) {
     expect_error(run_program({"logits", "-m", folder, "-p", "the"}), 2, "an input for the encoder");
 }
 
+// Of the fixtures of BART's kind: <s>, <pad>, </s>, <unk>, w4 to w61 and two names; the ids before and after a text.
+std::string language_tokenizer(const std::string& first, const std::string& second, const std::vector<int>& before,
+                               const std::vector<int>& after) {
+    Json vocab = Json::object(), added = Json::array(), single = Json::array(), special = Json::object();
+    std::vector<std::string> names = {"<s>", "<pad>", "</s>", "<unk>"};
+    for (int i = 4; i < 62; ++i) names.push_back("w" + std::to_string(i));
+    names.insert(names.end(), {first, second});
+    for (std::size_t i = 0; i < names.size(); ++i) {
+        vocab[names[i]] = i;
+        if (i < 4 || i > 61)
+            added.push_back({{"id", i},
+                             {"content", names[i]},
+                             {"single_word", false},
+                             {"lstrip", false},
+                             {"rstrip", false},
+                             {"normalized", false},
+                             {"special", true}});
+    }
+    const auto frame = [&](const std::vector<int>& ids) {
+        for (const int id : ids) {
+            const std::string& name = names[static_cast<std::size_t>(id)];
+            single.push_back({{"SpecialToken", {{"id", name}, {"type_id", 0}}}});
+            special[name] = {{"id", name}, {"ids", {id}}, {"tokens", {name}}};
+        }
+    };
+    frame(before);
+    single.push_back({{"Sequence", {{"id", "A"}, {"type_id", 0}}}});
+    frame(after);
+    return Json{{"version", "1.0"},
+                {"added_tokens", added},
+                {"pre_tokenizer", {{"type", "BertPreTokenizer"}}},
+                {"post_processor",
+                 {{"type", "TemplateProcessing"},
+                  {"single", single},
+                  {"pair", Json::array({{{"Sequence", {{"id", "A"}, {"type_id", 0}}}}})},
+                  {"special_tokens", special}}},
+                {"decoder", {{"type", "WordPiece"}, {"prefix", "##"}, {"cleanup", true}}},
+                {"model",
+                 {{"type", "WordPiece"},
+                  {"unk_token", "<unk>"},
+                  {"continuing_subword_prefix", "##"},
+                  {"max_input_chars_per_word", 100},
+                  {"vocab", vocab}}}}
+        .dump();
+}
+
+std::string words_of(std::span<const int> ids) {
+    std::string text;
+    for (const int id : ids) text += (text.empty() ? "w" : " w") + std::to_string(id);
+    return text;
+}
+
+// A case of a fixture as a text and its answer: the words between the encoder's special tokens, and the tokens that the
+// transcription continues with.
+struct TranslationCase {
+    std::string text, answer;
+};
+TranslationCase translation_of(const std::string& name) {
+    const Json given = Json::parse(file_content("tests/families/" + name + "/expected.json"))["cases"][0];
+    const auto encoder = given["encoder"].get<std::vector<int>>(), greedy = given["greedy"].get<std::vector<int>>();
+    return {words_of(std::span(encoder).subspan(1, encoder.size() - 2)), words_of(greedy)};
+}
+
+TEST_F(EncoderVerbs, TranslateBeginsWithTheLanguages) {
+    struct {
+        std::string family, from, to, first, second; // as they are asked for, and the tokens' names
+    } const cases[] = {{"m2m-100", "en", "fr", "__en__", "__fr__"},
+                       {"m2m-100", "eng_Latn", "fra_Latn", "eng_Latn", "fra_Latn"},
+                       {"mbart", "en_XX", "fr_XX", "en_XX", "fr_XX"}};
+    for (const auto& each : cases) {
+        const std::string folder = family(each.family);
+        const TranslationCase expected = translation_of(each.family);
+        const std::string &text = expected.text, answer = expected.answer + "\n";
+        const auto translated = [&](std::vector<std::string> options) {
+            std::vector<std::string> all = {"translate", "-m", folder, "-p", text, "-n", "12"};
+            all.insert(all.end(), options.begin(), options.end());
+            return out_of(all);
+        };
+        // NLLB's first tokenizer.json have the language behind the text, where transformers no longer puts it.
+        put_file(dir_ / each.family / "tokenizer.json", language_tokenizer(each.first, each.second, {}, {2, 62}));
+        EXPECT_EQ(translated({"--from", each.from, "--to", each.to}), answer);
+        EXPECT_EQ(translated({"--to", each.to}), answer);
+        EXPECT_NE(translated({"--from", each.to, "--to", each.to}), answer);
+        EXPECT_NE(translated({"--from", each.from}), answer);
+        put_file(dir_ / each.family / "tokenizer.json", language_tokenizer(each.first, each.second, {63}, {2}));
+        EXPECT_EQ(translated({"--from", each.from, "--to", each.to}), answer);
+        expect_error(run_program({"translate", "-m", folder, "-p", text, "--to", "tlh"}), 2,
+                     "expected the name of a special token, such as eng_Latn, en_XX or en, found 'tlh'");
+        expect_error(run_program({"translate", "-m", folder, "-p", text, "--from", "w4"}), 2, "found 'w4'");
+    }
+}
+
+// mBART's first models: the decoder begins with the language, and the encoder reads it last.
+TEST_F(EncoderVerbs, TranslateMayStartWithTheLanguage) {
+    const std::string folder = family("mbart");
+    const Json given = Json::parse(file_content("tests/families/mbart/expected.json"))["cases"][3];
+    const auto encoder = given["encoder"].get<std::vector<int>>();
+    const auto row = given["logits"][0].get<std::vector<double>>();
+    const auto likeliest = static_cast<int>(std::max_element(row.begin(), row.end()) - row.begin());
+    put_file(dir_ / "mbart" / "tokenizer.json", language_tokenizer("en_XX", "fr_XX", {}, {2, 62}));
+    put_file(dir_ / "mbart" / "generation_config.json", R"({"decoder_start_token_id":63})");
+    const std::string text = words_of(std::span(encoder).first(encoder.size() - 2)),
+                      answer = "w" + std::to_string(likeliest) + "\n";
+    EXPECT_EQ(out_of({"translate", "-m", folder, "-p", text, "-n", "1"}), answer);
+    EXPECT_EQ(out_of({"translate", "-m", folder, "-p", text, "-n", "1", "--from", "en_XX", "--to", "fr_XX"}), answer);
+}
+
+TEST_F(EncoderVerbs, TheFilesMayForceTheFirstToken) {
+    const std::string folder = family("bart"), file = (dir_ / "bart.safetensors").string();
+    put_file(dir_ / "bart" / "tokenizer.json", language_tokenizer("<a>", "<b>", {0}, {2}));
+    const auto [text, answer] = translation_of("bart");
+    EXPECT_EQ(out_of({"translate", "-m", folder, "-p", text, "-n", "12"}), answer + "\n");
+    expect_success(run_program({"convert", folder, file, "-q"}));
+    EXPECT_EQ(out_of({"translate", "-m", file, "-p", text, "-n", "12"}), answer + "\n");
+    // As transformers 3 wrote it.
+    Json config = Json::parse(file_content(dir_ / "bart" / "config.json"));
+    config.erase("forced_bos_token_id");
+    put_file(dir_ / "bart" / "config.json", config.dump());
+    EXPECT_NE(out_of({"translate", "-m", folder, "-p", text, "-n", "12"}), answer + "\n");
+    config["force_bos_token_to_be_generated"] = true;
+    put_file(dir_ / "bart" / "config.json", config.dump());
+    EXPECT_EQ(out_of({"translate", "-m", folder, "-p", text, "-n", "12"}), answer + "\n");
+}
+
 TEST_F(EncoderVerbs, AConvertedModelSaysTheSame) {
     for (const std::string name : {"bert", "t5"}) {
         const std::string folder = family(name), file = (dir_ / (name + ".safetensors")).string();

@@ -37,8 +37,8 @@ constexpr Option options[] = {
      .fallback = "0",
      .least = 0,
      .most = 1 << 22,
-     .help = "Make room for N tokens, on which the frequencies of rope:scaling=dynamic depend; 0: for the tokens that "
-             "are fed."},
+     .help = "Make room for N tokens, on which the frequencies of rope:scaling=dynamic depend, as generate -c N does; "
+             "0: for the tokens that are fed."},
     {.name = "shift",
      .kind = Kind::integer,
      .value = "C",

@@ -23,13 +23,27 @@ constexpr Option options[] = {
      .most = 1 << 22,
      .help = "Generate at most N tokens per answer; -1: until the text ends or the context is full."},
 };
-constexpr OptionGroup groups[] = {{"Text", text_options}, {"Length", options}, model_group, common_group};
+constexpr Option language_options[] = {
+    {.name = "from",
+     .kind = Kind::text,
+     .value = "LANG",
+     .help = "The language of the text, as a model of many languages names it: eng_Latn (NLLB), en_XX (mBART), en "
+             "(M2M100). Default: as in the model's tokenizer."},
+    {.name = "to",
+     .kind = Kind::text,
+     .value = "LANG",
+     .help = "The language of the answer, likewise. Default: as the model's files say."},
+};
+constexpr OptionGroup groups[] = {
+    {"Text", text_options}, {"Languages", language_options}, {"Length", options}, model_group, common_group};
 
 int run(const Arguments& arguments) {
     expect_model(arguments, "an encoder-decoder, such as Marian or T5");
     GenerateOptions wanted;
     wanted.max_tokens = arguments.integer("n-predict");
     wanted.sampling.temperature = 0;
+    wanted.from = arguments.text("from");
+    wanted.to = arguments.text("to");
     const std::vector<std::string> lines = read_lines(arguments);
     const Model model = open_model(arguments);
     if (!model.has_encoder())
@@ -55,9 +69,10 @@ extern const Verb translate_verb;
 const Verb translate_verb{
     .name = "translate",
     .operand = "MODEL",
-    .summary = "Run an encoder-decoder, such as Marian or T5, on each line of a text",
+    .summary = "Run an encoder-decoder, such as Marian, NLLB or T5, on each line of a text",
     .details = "The encoder reads a line, and the decoder prints its likeliest tokens until it ends. Marian's models "
-               "translate. T5 follows a prefix: 'translate English to German: ...'. There is no beam search. Empty "
+               "translate. NLLB, M2M100 and mBART need --from and --to. T5 follows a prefix: 'translate English to "
+               "German: ...'. There is no beam search. Empty "
                "lines stay empty. To sample from such a model, use ordo generate.",
     .groups = groups,
     .run = run};
