@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The effect of the command line on RoPE's frequencies, and the reach of an encoding. The random model (models.h) was
 // trained with rope:theta=500 on 64 tokens, with heads of 8 columns. Pair k rotates by 500^(-k/4) a position.
+#include "model/continuation.h"
 #include "tests/tools/models.h"
 #include "tests/tools/program.h"
 
@@ -250,6 +251,32 @@ TEST(CliReach, DynamicScalingIsThatOfTheSession) {
                                  .err;
     EXPECT_NE(said.find("those from " + std::to_string(json["sound_positions"].get<int>()) + " on"), std::string::npos)
         << said;
+}
+
+// Without -c, both make no more room than the trained context, within which dynamic scaling is none.
+TEST(CliReach, LogitsOfARoomAreThoseThatGenerateDrawsFrom) {
+    const std::string prompt = "a small old dog";
+    std::vector<std::vector<float>> found;
+    for (const int room : {0, 70, 256}) {
+        const Json json = json_of({"logits", "-q", "-m", model_file("random"), "-p", prompt, "-c", std::to_string(room),
+                                   "--rope-scaling", "dynamic", "--rope-scale", "2"});
+        found.push_back(json["logits"][0].get<std::vector<float>>());
+        const ordo::Model model = ordo::Model::load(
+            model_file("random"), {.encoding = json["encoding"].get<std::string>(), .force_encoding = true});
+        ordo::Continuation::Options options;
+        options.session.capacity = room;
+        ordo::Continuation continuation(model, prompt, options);
+        std::vector<float> drawn;
+        continuation.on_draw([&](std::span<const float> logits, ordo::Token) {
+            if (drawn.empty()) drawn.assign(logits.begin(), logits.end());
+        });
+        continuation.step();
+        EXPECT_EQ(found.back(), drawn) << room;
+    }
+    EXPECT_NE(found[0], found[1]);
+    EXPECT_NE(found[1], found[2]);
+    EXPECT_EQ(json_of({"logits", "-m", model_file("random"), "-p", prompt})["logits"][0].get<std::vector<float>>(),
+              found[0]);
 }
 
 TEST(CliReach, RefusesOptionsThatContradictEachOther) {
