@@ -14,6 +14,11 @@
 // program. Part of ordo.h, which includes this file. engine/encoding has one file for each encoding of Ordo.
 #pragma once
 
+#if __cplusplus < 201709L
+#error "Ordo's headers need C++20: compile with -std=c++20"
+#endif
+
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -83,10 +88,11 @@ public:
         return same;
     }
     bool known_consecutive() const { return consecutive_; }
-    int operator[](std::size_t row) const { return ids_[row * static_cast<std::size_t>(axes_)]; }
+    int operator[](std::integral auto row) const { return at(row, 0); }
     // An axis that is missing equals the first: text is the same on all.
-    int at(std::size_t row, int axis) const {
-        return ids_[row * static_cast<std::size_t>(axes_) + static_cast<std::size_t>(axis < axes_ ? axis : 0)];
+    int at(std::integral auto row, int axis) const {
+        return ids_[static_cast<std::size_t>(row) * static_cast<std::size_t>(axes_) +
+                    static_cast<std::size_t>(axis < axes_ ? axis : 0)];
     }
     Positions subspan(std::size_t first, std::size_t rows) const {
         const auto axes = static_cast<std::size_t>(axes_);
@@ -102,8 +108,8 @@ private:
 
 // Tokens, for EMBED.
 struct TokenRows {
-    Positions positions;
-    std::span<const int> segments; // one for each row, or empty: all rows are of segment 0
+    Positions positions = {};
+    std::span<const int> segments = {}; // one for each row, or empty: all rows are of segment 0
     // Likewise, nonzero for padding, or empty: no row is padding. A padded row takes its position; otherwise it is
     // neither computed nor kept.
     std::span<const int> padding = {};
@@ -137,8 +143,8 @@ struct Tile {
 
 // A backward adds the gradients of a Tile's views to these. A view that reads() does not name has no data.
 struct TileGradient {
-    View q, k, query_state, key_state;
-    std::span<const View> tensors; // one for each of tensors(); of a tensor per layer, that of the tile's layer
+    View q = {}, k = {}, query_state = {}, key_state = {};
+    std::span<const View> tensors = {}; // one for each of tensors(); of a tensor per layer, that of the tile's layer
 };
 
 // ---- The model and the tensors ----------------------------------------------------------------
@@ -179,8 +185,8 @@ struct InitialValues {
 struct TensorSpec {
     // "weight" is stored as "encoding.NAME.weight"; a tensor per layer as "encoding.NAME.layers.N.weight", one for each
     // layer that the encoding acts in.
-    std::string name;
-    std::vector<std::int64_t> shape; // rank 1 or 2
+    std::string name = {};
+    std::vector<std::int64_t> shape = {}; // rank 1 or 2
     bool trainable = true;
     InitialValues initial = {};
     bool per_layer = false;
@@ -310,6 +316,31 @@ public:
     virtual int max_segment() const { return std::numeric_limits<int>::max(); }
 };
 
+// The moments whose methods T overrides.
+template <std::derived_from<Encoding> T>
+constexpr unsigned overridden_moments() {
+#define ORDO_OVERRIDDEN(method)                                                                                        \
+    (requires { requires std::same_as<decltype(&T::method), decltype(&Encoding::method)>; } ? 0u : moment_##method)
+    return ORDO_OVERRIDDEN(embed) | ORDO_OVERRIDDEN(rotate) | ORDO_OVERRIDDEN(bias) | ORDO_OVERRIDDEN(observe) |
+           ORDO_OVERRIDDEN(rescore) | ORDO_OVERRIDDEN(mix) | ORDO_OVERRIDDEN(sink);
+#undef ORDO_OVERRIDDEN
+}
+
+// An encoding of the caller's; a unique_ptr becomes one. Functions that take it throw Error(usage) for a null pointer,
+// and if moments() lacks the moment of a method that its class overrides.
+struct OwnEncoding {
+    template <std::derived_from<Encoding> T>
+    OwnEncoding(std::unique_ptr<T> own) // NOLINT: implicit
+        : encoding(std::move(own)), overridden(overridden_moments<T>()) {}
+    std::unique_ptr<Encoding> encoding;
+    unsigned overridden; // moments
+};
+
+// Gives an encoding of the caller's a name in specs for the rest of the process: make_encodings(), LoadOptions and
+// Trainer then make it by name. make gets the sizes of the model and the item of the spec, such as "slope:rate=0.1";
+// the spec() of its result begins with the name. Throws Error(usage) for a name that is taken or is not [a-z0-9-].
+void register_encoding(std::string_view name, std::function<OwnEncoding(const Dims& dims, std::string_view item)> make);
+
 // Makes the encodings that a spec such as "segment+learned" names, to be applied left to right.
 // "none" and the empty spec give an empty list. Throws Error(usage), also for encodings that differ by layer.
 std::vector<std::unique_ptr<Encoding>> make_encodings(std::string_view spec, const Dims& dims);
@@ -340,14 +371,14 @@ inline constexpr double operations_of_function = 8;
 
 // One table of numbers with a header, for reading; see Encoding::table.
 struct Table {
-    std::vector<std::string> header;
-    std::vector<std::vector<double>> rows;
+    std::vector<std::string> header = {};
+    std::vector<std::vector<double>> rows = {};
 };
 // The same with rows that are computed one at a time, by the encoding, which must outlive it.
 struct TableRows {
-    std::vector<std::string> header;
+    std::vector<std::string> header = {};
     std::int64_t count = 0;
-    std::function<void(std::int64_t row, std::span<double> out)> fill; // out: zeros, a number for each column
+    std::function<void(std::int64_t row, std::span<double> out)> fill = {}; // out: zeros, a number for each column
 };
 struct TableRequest {
     int length = 8;        // rows: positions start .. start + length - 1
@@ -357,6 +388,10 @@ struct TableRequest {
     std::string part = {}; // which table; empty is the main one, see Encoding::table_parts
     int layer = 0;         // for tables that differ by layer
 };
+// The table of the encoding that a spec names in a model of these sizes; in dims, d_model is enough. Trained tensors
+// have their initial values (seed 1). Throws Error(usage) for a sum of encodings or none in the layer, and as
+// Encoding::table does.
+Table encoding_table(std::string_view spec, Dims dims, const TableRequest& request = {});
 
 } // namespace ordo
 

@@ -22,14 +22,14 @@
 // because GNU OpenMP has no others there; new threads of the child have teams again. Sessions in which another thread
 // was computing during the fork are lost to the child.
 //   GNU OpenMP ends the process, with its own message, if it cannot create a thread (ulimit -u, memory, a stack too
-//     large
-// in OMP_STACKSIZE) or has no memory for its lists. No caller can catch that. OpenBLAS maps memory for its threads
-// before main (128 MB each, OPENBLAS_NUM_THREADS of them), and retries for ever if a limit of the process refuses it.
-// Before later allocations of OpenBLAS, the library checks the limit and throws Error(limit).
+// large in OMP_STACKSIZE) or has no memory for its lists. No caller can catch that. OpenBLAS maps memory for its
+// threads before main (128 MB each, OPENBLAS_NUM_THREADS of them), and retries for ever if a limit of the process
+// refuses it. Before later allocations of OpenBLAS, the library checks the limit and throws Error(limit).
 #pragma once
 
 #include "encoding.h"
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -80,12 +80,18 @@ struct Error : std::runtime_error {
 // ---- Model ----------------------------------------------------------------------------------
 
 struct LoadOptions {
-    std::string encoding;        // a spec; empty: the trained encoding
+    std::string encoding = {};   // a spec; empty: the trained encoding
     bool force_encoding = false; // allow an encoding or a parameter that differs from the trained one
-    std::string dtype;           // type of the matrices: f32, f16, bf16, q8_0, q4_0; empty: as stored
+    std::string dtype = {};      // type of the matrices: f32, f16, bf16, q8_0, q4_0; empty: as stored
     int context = 0;             // positions with prepared tables; 0: the trained context. Others work, more slowly
     std::size_t max_memory = 0;  // bytes for the weights; 0: four fifths of the memory that this process may use
-    std::function<void(std::string_view)> on_warning;
+    std::function<void(std::string_view)> on_warning = {};
+    std::string rope = {}; // keys to set in each rope, with no need to force: "scaling=yarn,factor=4"
+};
+
+struct EncodeOptions {
+    bool special = false; // the text of a special token becomes that token
+    bool start = false;   // begin with the start token, if the model has one and the text does not name it
 };
 
 // How to sample a token, in llama.cpp's order: repetition penalty, top-k, top-p, min-p, temperature.
@@ -108,8 +114,7 @@ public:
     // The same with the caller's encoding instead of the trained one. The file holds its tensors as
     // "encoding.NAME.TENSOR", where NAME is spec() up to the first ':'. LoadOptions::encoding and force_encoding are
     // ignored.
-    static Model load(const std::filesystem::path& file, std::unique_ptr<Encoding> encoding,
-                      const LoadOptions& options = {});
+    static Model load(const std::filesystem::path& file, OwnEncoding encoding, const LoadOptions& options = {});
     Model(Model&&) noexcept;
     Model& operator=(Model&&) noexcept;
     ~Model();
@@ -124,9 +129,14 @@ public:
     Token end_of_text() const;                        // the first token that ends a text; -1: none
     Sampling sampling() const;                        // the settings that the model's files recommend, or the defaults
 
-    // Text to tokens. With special, the text of a special token becomes that token. encode(), decode() and generate()
+    // The same weights in memory under another encoding; both models hold them. Tensors of the encoding that these
+    // weights lack have their initial values, for a Trainer. Throws Error(usage), Error(limit).
+    Model with_encoding(std::string_view spec) const;
+    Model with_encoding(OwnEncoding encoding) const;
+
+    // Text to tokens. A prompt is encoded with {.start = true}, as generate() does. encode(), decode() and generate()
     // throw Error(model) without a tokenizer.
-    std::vector<Token> encode(std::string_view text, bool special = false) const;
+    std::vector<Token> encode(std::string_view text, const EncodeOptions& options = {}) const;
     // Tokens to bytes, which may end inside a UTF-8 sequence. Throws Error(limit) for an id out of range.
     std::string decode(std::span<const Token> tokens) const;
 
@@ -157,15 +167,20 @@ struct SessionOptions {
     bool forget_past_windows = false;
 };
 
-// Observers of a session. They cannot affect the result. Either may be empty. They see each token once, also if the
+// Observers of a session. They cannot affect the result. Each may be empty. They see each token once, also if the
 // session computes it again because the text has passed the original context of LongRoPE.
 struct Watch {
     // Hidden states [n, d_model] of a chunk, whose first token has the index `first`: the input of the first layer
     // (layer -1) and the output of each layer.
-    std::function<void(int layer, int first, ConstView states)> states;
+    std::function<void(int layer, int first, ConstView states)> states = {};
     // The attention weights of one query for the keys from first_key on. They sum to one, or to less with a sink. Heads
     // and queries come in any order, and from several threads at once. The function must not throw.
-    std::function<void(int layer, int head, int query, int first_key, std::span<const float> weights)> weights;
+    std::function<void(int layer, int head, int query, int first_key, std::span<const float> weights)> weights = {};
+    // The same for scores: scaled and capped, before the encoding's BIAS and RESCORE, and after. The softmax of those
+    // after gives the weights. Beyond 1,024 keys the scores of a query come in several calls.
+    std::function<void(int layer, int head, int query, int first_key, std::span<const float> before,
+                       std::span<const float> after)>
+        scores = {};
 };
 
 // One sequence: its key/value cache and scratch memory. The constructor reserves all memory; the system provides it as
@@ -178,6 +193,7 @@ public:
     // capacity, if the capacity exceeds 2^22 tokens, or if memory is too small; Error(usage) for an option out of
     // range.
     explicit Session(const Model& model, const SessionOptions& options = {});
+    explicit Session(const Model&& model, const SessionOptions& options = {}) = delete;
     Session(Session&&) noexcept;
     Session& operator=(Session&&) noexcept;
     ~Session();
@@ -193,17 +209,12 @@ public:
     // first_position, plus rows.to_come. When the length passes the original context, or rewind() goes back below it,
     // all tokens are computed again. After evict(), the angles stay until the text passes the original context.
     std::span<const float> feed(std::span<const Token> tokens, const TokenRows& rows = {});
-    std::span<const float> feed(std::span<const Token> tokens, std::span<const int> segments) {
-        return feed(tokens, TokenRows{{}, segments});
-    }
+    // A single token. Braces are always a list: feed({}) has no tokens.
+    std::span<const float> feed(std::same_as<Token> auto token) { return feed(std::span<const Token>(&token, 1)); }
     // The same, with the logits after every token except padding: the callback gets rows [n, vocab_size] of successive
     // chunks, where row 0 belongs to tokens[first]. The memory is the session's.
     void feed_all(std::span<const Token> tokens, const TokenRows& rows,
                   const std::function<void(int first, View logits)>& on_logits);
-    void feed_all(std::span<const Token> tokens, std::span<const int> segments,
-                  const std::function<void(int first, View logits)>& on_logits) {
-        feed_all(tokens, TokenRows{{}, segments}, on_logits);
-    }
     // The same with the input of the head instead of logits: states [n, d_model] after the final norm. Throws
     // Error(model) if they are not finite.
     void feed_states(std::span<const Token> tokens, const TokenRows& rows,
@@ -249,6 +260,7 @@ public:
     // Allocates memory for max_sessions sessions of at most max_tokens each (0: the trained context). The model must
     // outlive the batch. Throws Error(limit), Error(usage).
     Batch(const Model& model, int max_sessions, int max_tokens = 0);
+    Batch(const Model&& model, int max_sessions, int max_tokens = 0) = delete;
     Batch(Batch&&) noexcept;
     Batch& operator=(Batch&&) noexcept;
     ~Batch();
@@ -258,9 +270,6 @@ public:
     // model. rows is as for feed(), without padding. Observers do not see these tokens. Throws as feed() does; all
     // sessions are then as before the call.
     View feed(std::span<Session* const> sessions, std::span<const Token> tokens, const TokenRows& rows = {});
-    View feed(std::span<Session* const> sessions, std::span<const Token> tokens, std::span<const int> segments) {
-        return feed(sessions, tokens, TokenRows{{}, segments});
-    }
 
     struct Impl;
 
@@ -288,10 +297,10 @@ private:
 
 struct GenerateOptions {
     int max_tokens = 128; // -1: until the end of the text or, without context_shift, a full context
-    Sampling sampling;
-    SessionOptions session;        // a capacity of 0: the prompt and max_tokens, at most the trained context
-    std::vector<std::string> stop; // texts at which to stop, which are not returned
-    bool special = false;          // the text of a special token in the prompt becomes that token
+    Sampling sampling = {};
+    SessionOptions session = {};        // a capacity of 0: the prompt and max_tokens, at most the trained context
+    std::vector<std::string> stop = {}; // texts at which to stop, which are not returned
+    bool special = false;               // the text of a special token in the prompt becomes that token
     // When the context is full, continue: the first `keep` tokens stay (-1: the prompt), and half of the others are
     // evicted. If the session cannot evict, it starts again with the remaining tokens. A longer prompt loses its
     // middle.
@@ -305,7 +314,7 @@ struct GenerateOptions {
 enum class StopReason { max_tokens, end_of_text, stop_text, full, callback };
 
 struct Generation {
-    std::string text; // the continuation, without the prompt
+    std::string text = {}; // the continuation, without the prompt
     StopReason reason = StopReason::max_tokens;
     int prompt_tokens = 0;
     int new_tokens = 0;
@@ -323,6 +332,15 @@ struct Generation {
 Generation generate(const Model& model, std::string_view prompt, const GenerateOptions& options = {},
                     const std::function<bool(std::string_view)>& on_text = {});
 
+struct TokenScore {
+    Token token = -1;
+    float log_probability = 0; // natural, given the tokens before it
+};
+// The probability of each token of a text under a causal model, after its start token. A model without a start token
+// does not predict the first token: the list begins with the second. Throws Error(limit) for a text longer than the
+// trained context, Error(usage) if the model is not causal or has an encoder, Error(model) without a tokenizer.
+std::vector<TokenScore> score(const Model& model, std::string_view text);
+
 // ---- Models that read a text as a whole -----------------------------------------------------
 // Masked tokens: Devlin et al. 2018, section 3.1. Vectors of texts: Reimers and Gurevych 2019, arXiv 1908.10084,
 // section 3.
@@ -334,11 +352,11 @@ struct Candidate {
 // A masked token of a text, and the model's candidates for it, the likeliest first; ties go to the lowest id.
 struct Blank {
     int index = 0; // in the text's tokens
-    std::vector<Candidate> best;
+    std::vector<Candidate> best = {};
 };
 struct FilledText {
-    std::vector<Token> tokens; // with the tokens that the tokenizer adds around a text; [MASK] for each blank
-    std::vector<Blank> blanks;
+    std::vector<Token> tokens = {}; // with the tokens that the tokenizer adds around a text; [MASK] for each blank
+    std::vector<Blank> blanks = {};
 };
 // Predicts each mask token of a text, such as "The [MASK] sat." The text of a special token becomes that token. Throws
 // Error(usage) if the model is not bidirectional or the text has no mask token, Error(limit) if the text is too long,
@@ -355,6 +373,10 @@ struct EmbedOptions {
 // tokens include those that the tokenizer adds around the text. Throws Error(usage) for a text without tokens,
 // Error(limit) if it is too long, Error(model) without a tokenizer or if the states are not finite.
 std::vector<float> embed(const Model& model, std::string_view text, const EmbedOptions& options = {});
+
+// The path of a shipped file, such as "rope.safetensors": in the folder $ORDO_WEIGHTS, or share/ordo/weights where the
+// program or the library is installed. Throws Error(io) if no folder has it.
+std::filesystem::path weights_file(std::string_view name);
 
 // The version of the library, "0.1.0". The macros above are the version of the header.
 std::string_view version();

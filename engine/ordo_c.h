@@ -58,24 +58,35 @@ typedef struct ordo_load_options {
     int32_t force_encoding; /* 1: allow an encoding that differs from the trained one */
     const char* dtype;      /* type of the matrices, "q8_0" ...; NULL: as stored */
     uint64_t max_memory;    /* bytes for the weights; 0: four fifths of the memory that this process may use */
+    const char* rope;       /* keys to set in each rope, such as "scaling=yarn,factor=4"; NULL: none */
+    void (*on_warning)(const char* text, void* user); /* NULL: warnings are dropped. It must not throw or jump out */
+    void* user;
 } ordo_load_options;
 ORDO_API void ordo_load_options_defaults(ordo_load_options* options);
 
 /* options: NULL for the defaults. Free the model after all its sessions. */
 ORDO_API ordo_model* ordo_model_load(const char* path, const ordo_load_options* options);
 ORDO_API void ordo_model_free(ordo_model* model); /* NULL is allowed, as for every free */
+/* The same weights in memory under another encoding: a model of its own. Either may be freed first. */
+ORDO_API ordo_model* ordo_model_with_encoding(const ordo_model* model, const char* spec);
+/* The path of a shipped file, such as "rope.safetensors", with a terminating 0 if it fits. Returns the length or -1. */
+ORDO_API ptrdiff_t ordo_weights_file(const char* name, char* out, size_t capacity);
 
 ORDO_API int32_t ordo_model_vocab_size(const ordo_model* model);
-ORDO_API int32_t ordo_model_context(const ordo_model* model);     /* trained context, in tokens */
-ORDO_API int32_t ordo_model_end_of_text(const ordo_model* model); /* -1 if there is none */
+ORDO_API int32_t ordo_model_context(const ordo_model* model);       /* trained context, in tokens */
+ORDO_API int32_t ordo_model_start_of_text(const ordo_model* model); /* comes before a prompt; -1: none */
+ORDO_API int32_t ordo_model_end_of_text(const ordo_model* model);   /* -1: none */
 /* The canonical spec of the encoding in use, with a terminating 0 if it fits. Returns the length without the 0. */
 ORDO_API ptrdiff_t ordo_model_encoding(const ordo_model* model, char* out, size_t capacity);
 
-/* Text to tokens. special: 1 turns the text of a special token into that token. Returns the number of tokens, or -1. */
-ORDO_API ptrdiff_t ordo_encode(const ordo_model* model, const char* text, size_t length, int32_t special, int32_t* out,
+typedef enum ordo_encode_flag {
+    ORDO_SPECIAL = 1, /* the text of a special token becomes that token */
+    ORDO_START = 2    /* begin with the start token, if the model has one: a prompt, as ordo_generate() reads it */
+} ordo_encode_flag;
+/* Text to tokens. flags: a sum of ordo_encode_flag, or 0. Returns the number of tokens, or -1. */
+ORDO_API ptrdiff_t ordo_encode(const ordo_model* model, const char* text, size_t length, int32_t flags, int32_t* out,
                                size_t capacity);
-/* Tokens to bytes, without a terminating 0; they may end inside a UTF-8 sequence. Returns the number of bytes, or -1.
- * */
+/* Tokens to bytes, without a terminating 0; they may end inside a UTF-8 sequence. Returns the number of bytes or -1. */
 ORDO_API ptrdiff_t ordo_decode(const ordo_model* model, const int32_t* tokens, size_t count, char* out,
                                size_t capacity);
 
@@ -102,8 +113,22 @@ ORDO_API void ordo_session_free(ordo_session* session);
 ORDO_API const float* ordo_session_feed(ordo_session* session, const int32_t* tokens, size_t count);
 ORDO_API int32_t ordo_session_size(const ordo_session* session); /* tokens in the cache */
 ORDO_API int32_t ordo_session_capacity(const ordo_session* session);
+/* The same with the logits after every token: on_logits is called for each, in order. The logits are valid until it
+ * returns. It must not throw or jump out. */
+typedef void (*ordo_logits_callback)(size_t index, const float* logits, void* user);
+ORDO_API ordo_status ordo_session_feed_all(ordo_session* session, const int32_t* tokens, size_t count,
+                                           ordo_logits_callback on_logits, void* user);
 /* Forgets all but the first `size` tokens. */
 ORDO_API ordo_status ordo_session_rewind(ordo_session* session, int32_t size);
+
+/* Several sessions of a model that advance together, with max_tokens tokens at most (0: the trained context). */
+typedef struct ordo_batch ordo_batch;
+ORDO_API ordo_batch* ordo_batch_new(const ordo_model* model, int32_t max_sessions, int32_t max_tokens);
+ORDO_API void ordo_batch_free(ordo_batch* batch);
+/* Appends tokens[i] to sessions[i] and returns the logits after each, [count, vocab_size], valid until the next call.
+ * Returns NULL on failure; the sessions are then as before. */
+ORDO_API const float* ordo_batch_feed(ordo_batch* batch, ordo_session* const* sessions, const int32_t* tokens,
+                                      size_t count);
 
 /* ---- Sampling ---- */
 
@@ -116,6 +141,8 @@ typedef struct ordo_sampling {
     uint64_t seed;
 } ordo_sampling;
 ORDO_API void ordo_sampling_defaults(ordo_sampling* sampling);
+/* The settings that the model's files recommend, or the defaults. */
+ORDO_API ordo_status ordo_model_sampling(const ordo_model* model, ordo_sampling* sampling);
 
 typedef struct ordo_sampler ordo_sampler;
 ORDO_API ordo_sampler* ordo_sampler_new(const ordo_sampling* sampling, int32_t vocab_size);
@@ -134,7 +161,9 @@ typedef struct ordo_generate_options {
     const ordo_session_options* session; /* NULL: the defaults */
     const char* const* stop;             /* texts at which to stop, which are not returned */
     size_t stop_count;
-    int32_t special; /* 1: the text of a special token in the prompt becomes that token */
+    int32_t special;       /* 1: the text of a special token in the prompt becomes that token */
+    int32_t context_shift; /* 1: continue when the context is full: evict half of the tokens after the first `keep` */
+    int32_t keep;          /* -1: the prompt */
 } ordo_generate_options;
 ORDO_API void ordo_generate_options_defaults(ordo_generate_options* options);
 
@@ -160,6 +189,30 @@ typedef int32_t (*ordo_text_callback)(const char* text, size_t length, void* use
 /* options, on_text and result may be NULL. */
 ORDO_API ordo_status ordo_generate(const ordo_model* model, const char* prompt, const ordo_generate_options* options,
                                    ordo_text_callback on_text, void* user, ordo_generation* result);
+
+/* ---- Numbers of a text ----
+ * These return the number of elements, or -1, and write as many as fit. */
+
+typedef struct ordo_token_score {
+    int32_t token;
+    float log_probability; /* natural, given the tokens before it */
+} ordo_token_score;
+ORDO_API ptrdiff_t ordo_score(const ordo_model* model, const char* text, size_t length, ordo_token_score* out,
+                              size_t capacity);
+
+typedef enum ordo_pooling { ORDO_POOL_MEAN = 0, ORDO_POOL_FIRST = 1, ORDO_POOL_LAST = 2 } ordo_pooling;
+/* A vector [d_model], scaled to a length of 1 if normalised is not 0. pooling: an ordo_pooling. */
+ORDO_API ptrdiff_t ordo_embed(const ordo_model* model, const char* text, size_t length, int32_t pooling,
+                              int32_t normalised, float* out, size_t capacity);
+
+typedef struct ordo_candidate {
+    int32_t index; /* of the masked token in the text's tokens */
+    int32_t token;
+    float probability; /* among all tokens */
+} ordo_candidate;
+/* For each mask token of a text its likeliest tokens, `candidates` of them, the likeliest first. */
+ORDO_API ptrdiff_t ordo_fill(const ordo_model* model, const char* text, size_t length, int32_t candidates,
+                             ordo_candidate* out, size_t capacity);
 
 #ifdef __cplusplus
 }

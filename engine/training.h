@@ -42,7 +42,7 @@ struct TrainingOptions {
 class Trainer {
 public:
     // Throws Error(usage) for an option out of range, for an encoding without a gradient (the error names it), and for
-    // an encoding of the caller, which cannot be constructed a second time. Throws Error(limit) if the encoding does
+    // an encoding of the caller's that register_encoding() has not made known. Throws Error(limit) if the encoding does
     // not reach the length, or if memory is too small.
     explicit Trainer(const Model& model, const TrainingOptions& options = {});
     Trainer(Trainer&&) noexcept;

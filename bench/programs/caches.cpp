@@ -31,7 +31,7 @@ constexpr OptionGroup groups[] = {{"Caches", options}, common_group};
 
 int run(const Arguments& arguments) {
     const auto named = [&](const char* option, const char* shipped) {
-        return arguments.has(option) ? arguments.text(option) : find_shipped(shipped).string();
+        return arguments.has(option) ? arguments.text(option) : weights_file(shipped).string();
     };
     const std::string file = named("model", "rope.safetensors"), text = named("file", "heldout.txt");
     LoadOptions as_floats;

@@ -1,108 +1,20 @@
 // SPDX-License-Identifier: MIT
-// The C interface over ordo.h, and over nothing else.
-#include "ordo_c.h"
+// The C interface over ordo.h, and over nothing else: models, sessions, generation.
+#include "c/c_interface.h"
 
-#include "ordo.h"
-
-#include <algorithm>
-#include <array>
-#include <cstring>
-#include <new>
-
-struct ordo_model {
-    ordo::Model model;
-};
-struct ordo_session {
-    ordo::Session session;
-};
-struct ordo_sampler {
-    ordo::Sampler sampler;
-    int vocab_size;
-};
+using namespace ordo::c;
 
 namespace {
 
 using ordo::Error;
 using ordo::ErrorCode;
 
-// Of fixed size: an error is told even where memory is what there is none of.
-struct LastError {
-    ordo_status status = ORDO_OK;
-    std::array<char, 1024> text{};
-};
-thread_local LastError last_error;
-
-void remember(ordo_status status, const char* text) noexcept {
-    last_error.status = status;
-    const std::size_t length = std::min(std::strlen(text), last_error.text.size() - 1);
-    std::memcpy(last_error.text.data(), text, length);
-    last_error.text[length] = '\0';
-}
-
-// What compute() returns, or `failed` and the error remembered: no exception leaves the library.
-template <class Result, class Compute>
-Result guarded(Result failed, const Compute& compute) noexcept {
-    try {
-        return compute();
-    } catch (const Error& error) {
-        remember(static_cast<ordo_status>(error.code), error.what());
-    } catch (const std::bad_alloc&) {
-        remember(ORDO_LIMIT, "out of memory");
-    } catch (const std::exception& error) {
-        remember(ORDO_FAILURE, error.what());
-    } catch (...) {
-        remember(ORDO_FAILURE, "an exception that is none of std's");
-    }
-    return failed;
-}
-
-template <class Compute>
-ordo_status status_of(const Compute& compute) noexcept {
-    const bool done = guarded(false, [&] {
-        compute();
-        return true;
-    });
-    return done ? ORDO_OK : last_error.status;
-}
-
-template <class T>
-T& not_null(T* pointer, const char* what) {
-    if (pointer == nullptr) throw Error(ErrorCode::usage, std::string(what) + ": expected a pointer, found NULL");
-    return *pointer;
-}
-
-template <class T>
-std::span<T> span_of(T* data, std::size_t count, const char* what) {
-    if (count != 0) not_null(data, what);
-    return {data, count};
-}
-
-// A structure of the caller's, who may have been compiled when it had fewer fields: what it lacks is as by default.
-template <class T>
-T read(const T* given, void (*defaults)(T*), const char* what) {
-    T all;
-    defaults(&all);
-    if (given == nullptr) return all;
-    if (given->size < sizeof(std::size_t) || given->size > sizeof(T))
-        throw Error(ErrorCode::usage, std::string(what) + ": size: expected at most " + std::to_string(sizeof(T)) +
-                                          " (see its _defaults()), found " + std::to_string(given->size));
-    std::memcpy(static_cast<void*>(&all), given, given->size);
-    return all;
-}
-
-template <class From, class To>
-std::ptrdiff_t copy_out(const From& from, To* out, std::size_t capacity) {
-    const std::span<To> to = span_of(out, capacity, "out");
-    std::copy_n(from.begin(), std::min(from.size(), to.size()), to.begin());
-    return static_cast<std::ptrdiff_t>(from.size());
-}
-
-std::string text_or_empty(const char* text) {
-    return text == nullptr ? std::string() : std::string(text);
-}
-
 ordo::Sampling sampling_of(const ordo_sampling& s) {
     return {s.temperature, s.top_k, s.top_p, s.min_p, s.repeat_penalty, s.repeat_last_n, s.seed};
+}
+
+ordo_sampling sampling_from(const ordo::Sampling& s) {
+    return {sizeof(ordo_sampling), s.temperature, s.top_k, s.top_p, s.min_p, s.repeat_penalty, s.repeat_last_n, s.seed};
 }
 
 ordo::SessionOptions session_options_of(const ordo_session_options& o) {
@@ -127,6 +39,8 @@ ordo::GenerateOptions generate_options_of(const ordo_generate_options& o) {
     for (const char* const text : span_of(o.stop, o.stop_count, "stop"))
         options.stop.emplace_back(&not_null(text, "stop text"));
     options.special = o.special != 0;
+    options.context_shift = o.context_shift != 0;
+    options.keep = o.keep;
     return options;
 }
 
@@ -146,13 +60,13 @@ ordo_stop_reason reason_of(ordo::StopReason reason) {
     return ORDO_STOP_CALLBACK;
 }
 
-void write(const ordo::Generation& from, ordo_generation& to) {
-    const ordo_generation all = {sizeof all,      reason_of(from.reason), from.prompt_tokens,
-                                 from.new_tokens, from.prefill_seconds,   from.decode_seconds};
+// The fields that the caller's structure has.
+template <class T>
+void write(const T& all, T& to, const char* what) {
     const std::size_t size = to.size;
     if (size < sizeof(std::size_t) || size > sizeof all)
-        throw Error(ErrorCode::usage,
-                    "result: size: expected at most " + std::to_string(sizeof all) + ", found " + std::to_string(size));
+        throw Error(ErrorCode::usage, std::string(what) + ": size: expected at most " + std::to_string(sizeof all) +
+                                          ", found " + std::to_string(size));
     std::memcpy(static_cast<void*>(&to), &all, size);
     to.size = size;
 }
@@ -175,21 +89,23 @@ ordo_status ordo_error_status(void) {
 // ---- Defaults ---------------------------------------------------------------------------------
 
 void ordo_load_options_defaults(ordo_load_options* options) {
-    if (options != nullptr) *options = {sizeof *options, nullptr, 0, nullptr, 0};
+    if (options != nullptr) *options = {sizeof *options, nullptr, 0, nullptr, 0, nullptr, nullptr, nullptr};
 }
 void ordo_session_options_defaults(ordo_session_options* options) {
     const ordo::SessionOptions own;
     if (options != nullptr) *options = {sizeof *options, own.capacity, own.chunk, own.first_position, 0, 0, 0};
 }
 void ordo_sampling_defaults(ordo_sampling* s) {
-    const ordo::Sampling own;
-    if (s != nullptr)
-        *s = {sizeof *s, own.temperature,    own.top_k,         own.top_p,
-              own.min_p, own.repeat_penalty, own.repeat_last_n, own.seed};
+    if (s != nullptr) *s = sampling_from({});
+}
+ordo_status ordo_model_sampling(const ordo_model* model, ordo_sampling* sampling) {
+    return status_of([&] {
+        write(sampling_from(not_null(model, "model").model.sampling()), not_null(sampling, "sampling"), "sampling");
+    });
 }
 void ordo_generate_options_defaults(ordo_generate_options* options) {
-    if (options != nullptr)
-        *options = {sizeof *options, ordo::GenerateOptions().max_tokens, nullptr, nullptr, nullptr, 0, 0};
+    const ordo::GenerateOptions own;
+    if (options != nullptr) *options = {sizeof *options, own.max_tokens, nullptr, nullptr, nullptr, 0, 0, 0, own.keep};
 }
 
 // ---- Models -----------------------------------------------------------------------------------
@@ -202,11 +118,22 @@ ordo_model* ordo_model_load(const char* path, const ordo_load_options* options) 
         wanted.force_encoding = given.force_encoding != 0;
         wanted.dtype = text_or_empty(given.dtype);
         wanted.max_memory = given.max_memory;
+        wanted.rope = text_or_empty(given.rope);
+        if (given.on_warning != nullptr)
+            wanted.on_warning = [&](std::string_view text) { given.on_warning(std::string(text).c_str(), given.user); };
         return new ordo_model{ordo::Model::load(&not_null(path, "path"), wanted)};
     });
 }
 void ordo_model_free(ordo_model* model) {
     delete model;
+}
+ordo_model* ordo_model_with_encoding(const ordo_model* model, const char* spec) {
+    return guarded<ordo_model*>(
+        nullptr, [&] { return new ordo_model{not_null(model, "model").model.with_encoding(&not_null(spec, "spec"))}; });
+}
+ptrdiff_t ordo_weights_file(const char* name, char* out, size_t capacity) {
+    return guarded<ptrdiff_t>(
+        -1, [&] { return copy_text(ordo::weights_file(&not_null(name, "name")).string(), out, capacity); });
 }
 
 int32_t ordo_model_vocab_size(const ordo_model* model) {
@@ -215,23 +142,24 @@ int32_t ordo_model_vocab_size(const ordo_model* model) {
 int32_t ordo_model_context(const ordo_model* model) {
     return guarded(-1, [&] { return not_null(model, "model").model.context(); });
 }
+int32_t ordo_model_start_of_text(const ordo_model* model) {
+    return guarded(-1, [&] { return not_null(model, "model").model.start_of_text(); });
+}
 int32_t ordo_model_end_of_text(const ordo_model* model) {
     return guarded(-1, [&] { return not_null(model, "model").model.end_of_text(); });
 }
 ptrdiff_t ordo_model_encoding(const ordo_model* model, char* out, size_t capacity) {
-    return guarded<ptrdiff_t>(-1, [&] {
-        std::string spec = not_null(model, "model").model.encoding();
-        spec += '\0';
-        return copy_out(spec, out, capacity) - 1;
-    });
+    return guarded<ptrdiff_t>(-1, [&] { return copy_text(not_null(model, "model").model.encoding(), out, capacity); });
 }
 
-ptrdiff_t ordo_encode(const ordo_model* model, const char* text, size_t length, int32_t special, int32_t* out,
+ptrdiff_t ordo_encode(const ordo_model* model, const char* text, size_t length, int32_t flags, int32_t* out,
                       size_t capacity) {
     return guarded<ptrdiff_t>(-1, [&] {
-        const std::span<const char> bytes = span_of(text, length, "text");
-        return copy_out(not_null(model, "model").model.encode({bytes.data(), bytes.size()}, special != 0), out,
-                        capacity);
+        if ((flags & ~(ORDO_SPECIAL | ORDO_START)) != 0)
+            throw Error(ErrorCode::usage,
+                        "encode: flags: expected a sum of ORDO_SPECIAL and ORDO_START, found " + std::to_string(flags));
+        const ordo::EncodeOptions options{(flags & ORDO_SPECIAL) != 0, (flags & ORDO_START) != 0};
+        return copy_out(not_null(model, "model").model.encode(text_of(text, length), options), out, capacity);
     });
 }
 ptrdiff_t ordo_decode(const ordo_model* model, const int32_t* tokens, size_t count, char* out, size_t capacity) {
@@ -256,6 +184,16 @@ const float* ordo_session_feed(ordo_session* session, const int32_t* tokens, siz
     return guarded<const float*>(
         nullptr, [&] { return not_null(session, "session").session.feed(span_of(tokens, count, "tokens")).data(); });
 }
+ordo_status ordo_session_feed_all(ordo_session* session, const int32_t* tokens, size_t count,
+                                  ordo_logits_callback on_logits, void* user) {
+    return status_of([&] {
+        if (on_logits == nullptr) throw Error(ErrorCode::usage, "on_logits: expected a function, found NULL");
+        not_null(session, "session")
+            .session.feed_all(span_of(tokens, count, "tokens"), {}, [&](int first, ordo::View logits) {
+                for (int i = 0; i < logits.rows; ++i) on_logits(static_cast<size_t>(first + i), logits.row(i), user);
+            });
+    });
+}
 int32_t ordo_session_size(const ordo_session* session) {
     return guarded(-1, [&] { return not_null(session, "session").session.size(); });
 }
@@ -264,6 +202,29 @@ int32_t ordo_session_capacity(const ordo_session* session) {
 }
 ordo_status ordo_session_rewind(ordo_session* session, int32_t size) {
     return status_of([&] { not_null(session, "session").session.rewind(size); });
+}
+
+// ---- Batches ----------------------------------------------------------------------------------
+
+ordo_batch* ordo_batch_new(const ordo_model* model, int32_t max_sessions, int32_t max_tokens) {
+    return guarded<ordo_batch*>(
+        nullptr, [&] { return new ordo_batch{ordo::Batch(not_null(model, "model").model, max_sessions, max_tokens)}; });
+}
+void ordo_batch_free(ordo_batch* batch) {
+    delete batch;
+}
+const float* ordo_batch_feed(ordo_batch* batch, ordo_session* const* sessions, const int32_t* tokens, size_t count) {
+    return guarded<const float*>(nullptr, [&] {
+        ordo_batch& own = not_null(batch, "batch");
+        std::vector<ordo::Session*> all;
+        for (ordo_session* const each : span_of(sessions, count, "sessions"))
+            all.push_back(&not_null(each, "session").session);
+        const ordo::View logits = own.batch.feed(all, span_of(tokens, count, "tokens"));
+        own.logits.clear();
+        for (int i = 0; i < logits.rows; ++i)
+            own.logits.insert(own.logits.end(), logits.row(i), logits.row(i) + logits.cols);
+        return own.logits.data();
+    });
 }
 
 // ---- Sampling and generation ------------------------------------------------------------------
@@ -294,6 +255,9 @@ ordo_status ordo_generate(const ordo_model* model, const char* prompt, const ord
             emit = [=](std::string_view text) { return on_text(text.data(), text.size(), user) != 0; };
         const ordo::Generation done = ordo::generate(not_null(model, "model").model, &not_null(prompt, "prompt"),
                                                      generate_options_of(given), emit);
-        if (result != nullptr) write(done, *result);
+        if (result != nullptr)
+            write<ordo_generation>({sizeof *result, reason_of(done.reason), done.prompt_tokens, done.new_tokens,
+                                    done.prefill_seconds, done.decode_seconds},
+                                   *result, "result");
     });
 }

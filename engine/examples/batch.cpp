@@ -21,10 +21,8 @@ int main(int argc, char** argv) {
         };
         sessions.reserve(static_cast<std::size_t>(n));
         for (int i = 0; i < n; ++i) {
-            std::vector<ordo::Token> prompt = model.encode(argv[i + 2]);
-            prompt.insert(prompt.begin(), model.end_of_text()); // as documents begin
             sessions.emplace_back(model);
-            next.push_back(likeliest(sessions.back().feed(prompt)));
+            next.push_back(likeliest(sessions.back().feed(model.encode(argv[i + 2], {.start = true}))));
             texts.push_back({next.back()});
         }
         for (ordo::Session& session : sessions) all.push_back(&session);

@@ -9,8 +9,7 @@ int main(int argc, char** argv) {
     if (argc != 4) return 2; // MODEL SENTENCE OUT
     try {
         const ordo::Model model = ordo::Model::load(argv[1]);
-        std::vector<ordo::Token> text = model.encode(argv[2]);
-        text.insert(text.begin(), model.end_of_text()); // as documents begin
+        const std::vector<ordo::Token> text = model.encode(argv[2], {.start = true}); // as a prompt begins
         const std::span<const ordo::Token> all(text), tokens = all.first(text.size() - 1), targets = all.subspan(1);
 
         ordo::Trainer trainer(model, {.length = static_cast<int>(tokens.size())});

@@ -3,6 +3,8 @@
 #include "core/blas.h"
 #include "core/error.h"
 #include "core/parallel.h"
+#include "encoding/base/registry.h"
+#include "encoding/base/rope_keys.h"
 #include "formats/source.h"
 #include "formats/special_tokens.h"
 #include "io/control_group.h"
@@ -15,14 +17,18 @@ namespace ordo {
 namespace {
 
 EncodingStack chosen_encodings(const Source& source, EncodingStack trained, const LoadOptions& options) {
-    if (options.encoding.empty()) return trained;
+    const auto with_keys = [&](EncodingStack chosen) {
+        if (options.rope.empty()) return chosen;
+        return EncodingStack(with_rope_keys(chosen.spec(), options.rope), source.blueprint.dims());
+    };
+    if (options.encoding.empty()) return with_keys(std::move(trained));
     EncodingStack asked(options.encoding, source.blueprint.dims());
     const std::string from = trained.spec(), to = asked.spec();
-    if (from == to) return trained;
+    if (from == to) return with_keys(std::move(trained));
     if (!options.force_encoding)
         fail(ErrorReason::other_encoding, ErrorCode::usage, source.where, ": trained with the encoding '", from,
              "', asked to run with '", to, "'; to see what happens all the same, force it");
-    return asked;
+    return with_keys(std::move(asked));
 }
 
 // Finds each of the specs in the file. Nothing is allocated for their values yet.
@@ -299,12 +305,12 @@ Model Model::load(const std::filesystem::path& path, const LoadOptions& options)
     return within_memory(printable_path(path), [&] { return load_model(open_source(path), options); });
 }
 
-Model Model::load(const std::filesystem::path& path, std::unique_ptr<Encoding> encoding, const LoadOptions& options) {
+Model Model::load(const std::filesystem::path& path, OwnEncoding encoding, const LoadOptions& options) {
     return within_memory(printable_path(path), [&] {
         check_blas();
         const Source source = open_source(path);
         std::vector<std::unique_ptr<Encoding>> items;
-        if (encoding) items.push_back(std::move(encoding));
+        items.push_back(checked(std::move(encoding)));
         return build(source, EncodingStack(std::move(items), source.blueprint.n_layers), false, options);
     });
 }

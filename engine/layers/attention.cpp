@@ -89,6 +89,9 @@ View AttentionScratch::scores(int slot, int rows, int keys) {
     const int apart = std::min(columns_, ((keys + 15) / 16 | 1) * 16);
     return {scores_.data() + static_cast<std::ptrdiff_t>(slot) * tile * columns_, rows, keys, apart};
 }
+View AttentionScratch::unbiased(int slot, int rows, int keys) {
+    return {unbiased_.data() + static_cast<std::ptrdiff_t>(slot) * tile * columns_, rows, keys, columns_};
+}
 View AttentionScratch::keys(int slot, int keys) {
     if (keys_.size() == 0) return {};
     return view(keys_.data() + static_cast<std::ptrdiff_t>(slot) * columns_ * d_head_, keys, d_head_);

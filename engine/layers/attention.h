@@ -25,8 +25,6 @@ AttentionShape cross_attention_shape(const Program& program);
 // The shapes of all layers, then those of their cross-attention: a stack's scratch must hold all of them.
 std::vector<AttentionShape> attention_shapes(std::span<const Program> programs);
 
-using WatchWeights = decltype(Watch::weights);
-
 // Rows of one sequence: the tokens from index first on, before which its cache holds the others. Cross-attention finds
 // the keys and values of an encoder's output in `memory`.
 struct Part {
@@ -42,7 +40,7 @@ struct AttentionLayer {
     AttentionShape shape;
     const LayerEncodings& encodings;
     int index;
-    const WatchWeights* watch = nullptr;
+    const Watch* watch = nullptr; // of weights or scores
 };
 
 // Memory of each thread for the scores of one tile of queries, and for the averages of a long sequence's chunks.
@@ -56,9 +54,11 @@ public:
     AttentionScratch(std::span<const AttentionShape> shapes, unsigned reads, int capacity);
 
     int slots() const { return slots_; }
-    View scores(int slot, int rows, int keys); // rows of `keys` in whole vectors
-    View keys(int slot, int keys);             // [keys, d_head]; no data if nobody reads them
-    std::byte* queries(int slot);              // for multiply_keys() of `tile` queries
+    View scores(int slot, int rows, int keys);                          // rows of `keys` in whole vectors
+    View keys(int slot, int keys);                                      // [keys, d_head]; no data if nobody reads them
+    std::byte* queries(int slot);                                       // for multiply_keys() of `tile` queries
+    void keep_unbiased() { unbiased_ = Buffer<float>(scores_.size()); } // for unbiased()
+    View unbiased(int slot, int rows, int keys);                        // a place for a copy of scores
     // What some rows gather from a span [rows, d_head], and what each of the spans of a row weighs. A thread's own are
     // `tile` rows from slot * tile on.
     View averages(int first, int rows, int span);
@@ -68,6 +68,7 @@ private:
     // The distance between rows of scores depends on the number of keys, and chunks are further apart than rows. A
     // short text in a long context therefore leaves most of this memory untouched.
     Buffer<float> scores_;        // [slots, tile, columns]
+    Buffer<float> unbiased_;      // the same, or none
     Buffer<float> keys_;          // [slots, columns, d_head]
     Buffer<std::byte> queries_;   // [slots, query_bytes]
     Buffer<float> averages_;      // [spans, rows, d_head]

@@ -91,9 +91,29 @@ void TileJob::normalise(const Queries& some, KeyRange keys, View scores) const {
         const KeyRange own = seen(some.row_of(i));
         const int first = own.first - keys.first, last = own.last - keys.first;
         share(some.head_of(i), n, first, last, scores.row(i));
-        if (layer.watch)
-            (*layer.watch)(layer.index, some.head_of(i), part.first + some.row_of(i), own.first,
-                           {scores.row(i) + first, static_cast<std::size_t>(last - first)});
+        if (shows_weights())
+            layer.watch->weights(layer.index, some.head_of(i), part.first + some.row_of(i), own.first,
+                                 {scores.row(i) + first, static_cast<std::size_t>(last - first)});
+    }
+}
+
+View TileJob::unbiased(View scores, AttentionScratch& scratch, int slot) const {
+    if (!layer.watch || !layer.watch->scores) return {};
+    const View copy = scratch.unbiased(slot, scores.rows, scores.cols);
+    for (int i = 0; i < scores.rows; ++i) std::copy_n(scores.row(i), scores.cols, copy.row(i));
+    return copy;
+}
+
+void TileJob::show(const Queries& some, KeyRange keys, View before, View after) const {
+    if (!before.data) return;
+    for (int i = 0; i < after.rows; ++i) {
+        const KeyRange own = seen(some.row_of(i));
+        const int first = std::max(own.first, keys.first), at = first - keys.first;
+        const int n = std::min(own.last, keys.last) - first;
+        if (n <= 0) continue;
+        layer.watch->scores(layer.index, some.head_of(i), part.first + some.row_of(i), first,
+                            {before.row(i) + at, static_cast<std::size_t>(n)},
+                            {after.row(i) + at, static_cast<std::size_t>(n)});
     }
 }
 
@@ -119,12 +139,14 @@ void TileJob::run(const Queries& some, AttentionScratch& scratch, int slot) cons
     }
     const View scores = scratch.scores(slot, some.count(), keys.last - keys.first);
     products(some, keys, scratch.queries(slot), scores);
+    const View before = unbiased(scores, scratch, slot);
     const View k = gather_keys(some.head, keys, scratch, slot);
     if (moments() & (moment_bias | moment_rescore))
         for_heads(some, keys, k, scores, [&](const Tile& t, View own) {
             if (moments() & moment_bias) layer.encodings.bias(own, t);
             if (moments() & moment_rescore) rescore(own, some.row, t);
         });
+    show(some, keys, before, scores);
     normalise(some, keys, scores);
     cache().multiply_values(layer.index, kv_head(some.head), keys.first, scores, gathered(some));
     if (moments() & moment_mix)
@@ -138,14 +160,16 @@ void TileJob::average(const Queries& some, int span, int first, AttentionScratch
     const int start = (first_span(all) + span) * keys_of_span;
     const KeyRange keys{std::max(all.first, start), std::min(all.last, start + keys_of_span)};
     const int n = keys.last - keys.first, count = some.count();
-    const View scores = layer.watch // who is shown whole rows, so that they have to stay
+    const View scores = shows_weights() // who is shown whole rows, so that they have to stay
                             ? cols_of(scratch.scores(slot, count, all.last - all.first), keys.first - all.first, n)
                             : scratch.scores(slot, count, n);
     const View averages = scratch.averages(first, count, span);
     products(some, keys, scratch.queries(slot), scores);
+    const View before = unbiased(scores, scratch, slot);
     const View k = gather_keys(some.head, keys, scratch, slot);
     if (moments() & moment_bias)
         for_heads(some, keys, k, scores, [&](const Tile& t, View own) { layer.encodings.bias(own, t); });
+    show(some, keys, before, scores);
     for (int i = 0; i < count; ++i) {
         const KeyRange own = seen(some.row_of(i));
         const int from = std::max(own.first, keys.first) - keys.first, to = std::min(own.last, keys.last) - keys.first;
@@ -172,15 +196,15 @@ void TileJob::combine(const Queries& some, int i, int of, AttentionScratch& scra
     std::fill_n(to, shape().d_head, 0.0f);
     for (int span = 0; span < spans; ++span)
         k.axpy(shape().d_head, weights[span], scratch.averages(of, 1, before + span).row(0), to);
-    if (!layer.watch) return;
+    if (!shows_weights()) return;
     const auto [first, end] = slabs_of(some.row, some.rows);
     float* const shares = scratch.scores(slot, i + 1, end - first).row(i); // weights of the keys from `first` on
     for (int key = own.first, last; key < own.last; key = last) {
         last = std::min(own.last, (key / keys_of_span + 1) * keys_of_span);
         k.scale(last - key, weights[key / keys_of_span - first_span(own)], shares + key - first);
     }
-    (*layer.watch)(layer.index, head, part.first + row, own.first,
-                   {shares + own.first - first, static_cast<std::size_t>(own.last - own.first)});
+    layer.watch->weights(layer.index, head, part.first + row, own.first,
+                         {shares + own.first - first, static_cast<std::size_t>(own.last - own.first)});
 }
 
 } // namespace ordo

@@ -68,6 +68,10 @@ struct TileJob {
     Tile row_of(const Tile& t, int row, int i) const;
     // Rescores each row of the tile t, over its visible keys.
     void rescore(View scores, int row, const Tile& t) const;
+    // A copy of scores for a watcher of them, before encodings act; no data if there is none.
+    View unbiased(View scores, AttentionScratch& scratch, int slot) const;
+    void show(const Queries& some, KeyRange keys, View before, View after) const;
+    bool shows_weights() const { return layer.watch && layer.watch->weights; }
     // Softmax over [first, last) of a row of scores or of the weights of spans, beside the sink; 0 elsewhere.
     void share(int head, int n, int first, int last, float* row) const;
     // Softmax of each row over its visible keys, with the sink.

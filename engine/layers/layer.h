@@ -68,7 +68,7 @@ struct Layer {
     const LayerWeights& weights;
     const LayerEncodings& encodings;
     int index;
-    const WatchWeights* watch = nullptr;
+    const Watch* watch = nullptr;
     const EncodingStack* embedding = nullptr; // whose encodings embed
 
     // The beginning or the end of a stack.

@@ -44,7 +44,7 @@ bool starts_with_language(const SpecialTokens& special) {
 
 // A decoder with an encoder begins with a token that its files name, and with the language.
 std::vector<Token> start_of(const Model& model, std::string_view prompt, const Options& options) {
-    if (!model.has_encoder()) return not_empty(tokens_of_prompt(model, prompt, options.special));
+    if (!model.has_encoder()) return not_empty(model.encode(prompt, {options.special, true}));
     const Model::Impl& m = impl_of(model);
     const Token to = options.to.empty() ? m.special.forced : language(m, options.to);
     if (!options.to.empty() && starts_with_language(m.special)) return {to};
@@ -107,14 +107,6 @@ Session new_session(const Model& model, const Options& options, std::size_t toke
 }
 
 } // namespace
-
-std::vector<Token> tokens_of_prompt(const Model& model, std::string_view prompt, bool special) {
-    std::vector<Token> tokens = model.encode(prompt, special);
-    const Token start = model.start_of_text();
-    const bool typed = special && !tokens.empty() && tokens.front() == start;
-    if (start >= 0 && !typed) tokens.insert(tokens.begin(), start);
-    return tokens;
-}
 
 Continuation::Continuation(const Model& model, std::string_view prompt, const Options& options, OnText on_text,
                            std::optional<Before> before)

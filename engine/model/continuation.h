@@ -8,10 +8,6 @@
 
 namespace ordo {
 
-// The tokens of a prompt: the token that begins a text of the model, as in training, and the text's. A beginning that
-// the text names itself, which only special reads as a token, is not put before it again.
-std::vector<Token> tokens_of_prompt(const Model& model, std::string_view prompt, bool special);
-
 class Continuation {
 public:
     using OnText = TextStream::Sink; // false stops

@@ -126,6 +126,11 @@ void TensorMemory::read(std::size_t i, std::span<float> out) const {
         entry.packed.row(row, out.data() + static_cast<std::ptrdiff_t>(row) * entry.packed.cols());
 }
 
+const TensorSpec* TensorMemory::find(std::string_view name) const {
+    const auto found = by_name_.find(name);
+    return found == by_name_.end() ? nullptr : &specs_[found->second];
+}
+
 View TensorMemory::view(std::string_view name) {
     const auto found = by_name_.find(name);
     return found == by_name_.end() ? View{} : view(found->second);
@@ -254,16 +259,38 @@ bool Weights::convert_rows() const {
 namespace {
 
 // A stack upon tensors that are there.
-void build(Stack& stack, const std::string& prefix, TensorMemory& tensors, int positions) {
+void build(Stack& stack, const std::string& prefix, TensorMemory& tensors, TensorMemory& lacking, int positions) {
     stack.program = compile(stack.blueprint, stack.encodings, prefix.empty());
     stack.weights = find_weights(
         stack.program, prefix, [&](const std::string& name) { return tensors.matrix(name); },
         [&](const std::string& name) { return tensors.view(name); });
     std::vector<View> bound;
-    for (const TensorSpec& spec : stack.encodings.tensors()) bound.push_back(tensors.view(prefix + spec.name));
+    for (const TensorSpec& spec : stack.encodings.tensors()) {
+        const std::string name = prefix + spec.name;
+        bound.push_back(lacking.find(name) ? lacking.view(name) : tensors.view(name));
+    }
     stack.encodings.bind(bound);
     stack.encodings.prepare(positions);
     stack.prepared = positions;
+}
+
+std::unique_ptr<Model::Impl> upon(std::shared_ptr<TensorMemory> tensors, std::string where, const Blueprint& blueprint,
+                                  EncodingStack encodings, int positions, TensorMemory lacking = {}) {
+    auto impl = std::make_unique<Model::Impl>();
+    impl->where = std::move(where);
+    impl->blueprint = blueprint;
+    impl->encodings = std::move(encodings);
+    impl->tensors = std::move(tensors);
+    impl->lacking = std::move(lacking);
+    build(*impl, "", *impl->tensors, impl->lacking, positions);
+    for (const Blueprint& of_encoder : blueprint.encoder) {
+        impl->encoder = std::make_unique<Stack>();
+        impl->encoder->where = impl->where;
+        impl->encoder->blueprint = of_encoder;
+        impl->encoder->encodings = EncodingStack(impl->encodings.spec(), of_encoder.dims());
+        build(*impl->encoder, encoder_prefix, *impl->tensors, impl->lacking, std::min(positions, of_encoder.context));
+    }
+    return impl;
 }
 
 } // namespace
@@ -280,24 +307,31 @@ Model make_model(std::string where, const Blueprint& blueprint, EncodingStack en
                  TextSide text, Metadata metadata, int positions) {
     check(blueprint, where);
     check_vocabulary(text, blueprint, where);
-    auto impl = std::make_unique<Model::Impl>();
-    impl->where = std::move(where);
-    impl->blueprint = blueprint;
-    impl->encodings = std::move(encodings);
-    impl->tensors = std::move(tensors);
-    for (std::size_t i = 0; i < impl->tensors.specs().size(); ++i) impl->tensors.pack(i, impl->where);
-    build(*impl, "", impl->tensors, positions);
-    for (const Blueprint& of_encoder : blueprint.encoder) {
-        impl->encoder = std::make_unique<Stack>();
-        impl->encoder->where = impl->where;
-        impl->encoder->blueprint = of_encoder;
-        impl->encoder->encodings = EncodingStack(impl->encodings.spec(), of_encoder.dims());
-        build(*impl->encoder, encoder_prefix, impl->tensors, std::min(positions, of_encoder.context));
-    }
+    for (std::size_t i = 0; i < tensors.specs().size(); ++i) tensors.pack(i, where);
+    auto impl = upon(std::make_shared<TensorMemory>(std::move(tensors)), std::move(where), blueprint,
+                     std::move(encodings), positions);
     impl->tokenizer = std::move(text.tokenizer);
     impl->special = std::move(text.special);
     impl->sampling = text.sampling;
     impl->metadata = std::move(metadata);
+    return Model(std::move(impl));
+}
+
+Model with_encodings(const Model::Impl& model, EncodingStack encodings) {
+    std::vector<TensorSpec> specs;
+    for (TensorSpec& wanted : model_tensors(model.blueprint, encodings)) {
+        const TensorSpec* const found = model.tensors->find(wanted.name);
+        if (!found || found->shape != wanted.shape) specs.push_back(std::move(wanted));
+    }
+    TensorMemory lacking(std::move(specs));
+    for (std::size_t i = 0; i < lacking.specs().size(); ++i)
+        fill_initial(lacking.specs()[i], lacking.values(i), 1, 0xe4c1 + i);
+    auto impl =
+        upon(model.tensors, model.where, model.blueprint, std::move(encodings), model.prepared, std::move(lacking));
+    impl->tokenizer = model.tokenizer;
+    impl->special = model.special;
+    impl->sampling = model.sampling;
+    impl->metadata = model.metadata;
     return Model(std::move(impl));
 }
 

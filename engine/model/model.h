@@ -34,8 +34,10 @@ public:
     Matrix matrix(std::string_view name);
     // The memory of a tensor in bytes; 0 if it is missing.
     std::uint64_t held_bytes(std::string_view name) const;
-    // A copy of tensor i as floats, packed or not.
+    // A copy of tensor i as floats, packed or not; or of a tensor that is there by its name.
     void read(std::size_t i, std::span<float> out) const;
+    void read(std::string_view name, std::span<float> out) const { read(by_name_.find(name)->second, out); }
+    const TensorSpec* find(std::string_view name) const; // null: there is none
 
     // Packs the values of tensor i into panels of its type, and frees them. Does nothing if packs() is false, or if
     // they are packed already. Throws Error(model) for a weight that the type cannot hold.
@@ -132,12 +134,18 @@ struct Stack {
 };
 
 struct Model::Impl : Stack {
-    TensorMemory tensors;
+    std::shared_ptr<TensorMemory> tensors;      // shared with the same weights under other encodings
+    TensorMemory lacking;                       // tensors of the encodings that those lack
     std::unique_ptr<Stack> encoder;             // may be none
-    std::unique_ptr<const Tokenizer> tokenizer; // may be none
+    std::shared_ptr<const Tokenizer> tokenizer; // may be none
     SpecialTokens special;
     std::optional<Sampling> sampling; // recommended by its files
     Metadata metadata;
+
+    // A copy of a tensor as floats.
+    void read(std::string_view name, std::span<float> out) const {
+        (lacking.find(name) ? lacking : *tensors).read(name, out);
+    }
 };
 
 // The implementation of a Model, for the library's own parts and for related programs.
@@ -159,6 +167,8 @@ std::vector<TensorSpec> model_tensors(const Blueprint& blueprint, const Encoding
 // them for positions 0 .. positions - 1.
 Model make_model(std::string where, const Blueprint& blueprint, EncodingStack encodings, TensorMemory tensors,
                  TextSide text, Metadata metadata, int positions);
+// The same weights in memory with other encodings, of which tensors that they lack have their initial values.
+Model with_encodings(const Model::Impl& model, EncodingStack encodings);
 
 // Random weights that keep activations near 1, for tests and benchmarks. Matrices are uniform with variance 1 /
 // columns, vectors of norms around 1, biases around 0. A vocabulary of 257 comes with the byte tokenizer, any other

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The accessors of a Model: ordo.h.
 #include "core/error.h"
+#include "encoding/base/registry.h"
 #include "model/model.h"
 
 namespace ordo {
@@ -35,6 +36,30 @@ void expect_head(const Stack& model) {
          "no logits");
 }
 
+namespace {
+
+// Memory that the system refuses is a limit like any other.
+Model under(const Model::Impl& model, const std::function<EncodingStack()>& encodings) {
+    try {
+        return with_encodings(model, encodings());
+    } catch (const std::bad_alloc&) {
+        fail(ErrorCode::limit, model.where, ": not enough memory for another encoding");
+    }
+}
+
+} // namespace
+
+Model Model::with_encoding(std::string_view spec) const {
+    const Impl& m = impl_of(*this);
+    return under(m, [&] { return EncodingStack(spec, m.blueprint.dims()); });
+}
+Model Model::with_encoding(OwnEncoding encoding) const {
+    const Impl& m = impl_of(*this);
+    std::vector<std::unique_ptr<Encoding>> items;
+    items.push_back(checked(std::move(encoding)));
+    return under(m, [&] { return EncodingStack(std::move(items), m.blueprint.n_layers); });
+}
+
 std::string Model::metadata(std::string_view key) const {
     const Metadata& metadata = impl_of(*this).metadata;
     const auto found = metadata.find(key);
@@ -53,10 +78,13 @@ Sampling Model::sampling() const {
     return impl_of(*this).sampling.value_or(Sampling{});
 }
 
-std::vector<Token> Model::encode(std::string_view text, bool special) const {
+std::vector<Token> Model::encode(std::string_view text, const EncodeOptions& options) const {
     if (!impl_of(*this).tokenizer) fail(ErrorCode::model, impl_of(*this).where, ": has no tokenizer");
     std::vector<Token> tokens;
-    impl_of(*this).tokenizer->encode(text, special, tokens);
+    impl_of(*this).tokenizer->encode(text, options.special, tokens);
+    const Token start = start_of_text();
+    const bool typed = options.special && !tokens.empty() && tokens.front() == start;
+    if (options.start && start >= 0 && !typed) tokens.insert(tokens.begin(), start);
     return tokens;
 }
 

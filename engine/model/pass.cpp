@@ -80,8 +80,8 @@ void Pass::enter(const PassRows& in) {
 
 void Pass::layer(int i, const PassRows& in, const Watch* watch) {
     const auto at = static_cast<std::size_t>(i);
-    const WatchWeights* weights = watch && watch->weights ? &watch->weights : nullptr;
-    ordo::forward({model_->program.layer(i), model_->weights.layers[at], encodings_->layer(i), i, weights}, in,
+    if (watch && !watch->weights && !watch->scores) watch = nullptr;
+    ordo::forward({model_->program.layer(i), model_->weights.layers[at], encodings_->layer(i), i, watch}, in,
                   layers_[at % layers_.size()], scratch());
 }
 

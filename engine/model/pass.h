@@ -25,6 +25,7 @@ public:
     // Through all layers: returns the rows [n, d] of the last one. The caches then hold the tokens. Throws Error(model)
     // if a layer's values are not finite, and only a watcher's exceptions besides.
     View forward(const PassRows& rows, const Watch* watch = nullptr);
+    void keep_unbiased() { attention_.keep_unbiased(); } // for a watcher of scores
     // Some of those rows after the final norm, if there is one: [n, d]. Throws Error(model) if they are not finite.
     View states(View rows);
     // The logits [n, vocab] of some of those rows, at most head_rows.

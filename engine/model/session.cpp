@@ -121,6 +121,7 @@ ConstView Session::encode(std::span<const Token> tokens, const TokenRows& rows) 
 
 void Session::watch(Watch watch) {
     SessionCall s(impl_);
+    if (watch.scores) s->pass.keep_unbiased();
     s->watch = std::move(watch);
     s.done();
 }

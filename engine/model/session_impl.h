@@ -13,7 +13,7 @@ struct Session::Impl : Sequence {
 
     // begin() of a sequence whose encoder has had its input.
     Input begin(std::span<const Token> tokens, const TokenRows& rows);
-    const Watch* watcher() const { return watch.states || watch.weights ? &watch : nullptr; }
+    const Watch* watcher() const { return watch.states || watch.weights || watch.scores ? &watch : nullptr; }
 
     std::unique_ptr<EncoderInput> input; // null without an encoder
     Watch watch;

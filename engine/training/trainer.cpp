@@ -3,6 +3,7 @@
 
 #include "core/blas.h"
 #include "core/error.h"
+#include "encoding/base/registry.h"
 #include "model/model_file.h"
 #include "model/sequence.h"
 #include "training/network.h"
@@ -19,14 +20,18 @@ namespace {
 // registered.
 EncodingStack encodings_again(const Model::Impl& model) {
     const EncodingStack& old = model.encodings;
+    const auto unknown = [](const Encoding& encoding) {
+        fail(ErrorCode::usage, "encoding ", printable(encoding.spec()),
+             ": training makes it a second time, by its name: ",
+             "expected one that register_encoding() knows, found one of the caller's own");
+    };
+    for (const auto& item : old.items())
+        if (!is_registered(name_of(item->spec()))) unknown(*item);
     EncodingStack made(old.spec(), model.blueprint.dims());
     for (std::size_t i = 0; i < old.items().size(); ++i) {
         const Encoding& a = *old.items()[i];
         const Encoding* const b = i < made.items().size() ? made.items()[i].get() : nullptr;
-        if (b != nullptr && typeid(a) == typeid(*b)) continue;
-        fail(ErrorCode::usage, "encoding ", a.spec(),
-             ": expected a registered one, found one of the caller's own, which cannot be "
-             "made a second time for training");
+        if (b == nullptr || typeid(a) != typeid(*b)) unknown(a);
     }
     return made;
 }
@@ -79,7 +84,7 @@ struct Trainer::Impl {
           optimizer(parameters, options.muon > 0 ? hidden_matrices(blueprint) : std::vector<MatrixRows>()) {
         for (int i = 0; i < parameters.count(); ++i) {
             const View v = parameters.value(i);
-            model.tensors.read(static_cast<std::size_t>(i), {v.data, elements(v)});
+            model.read(parameters.specs()[static_cast<std::size_t>(i)].name, {v.data, elements(v)});
         }
     }
 

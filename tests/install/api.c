@@ -54,8 +54,9 @@ static void continue_by_hand(const ordo_model* model, const char* prompt) {
 
     prompt_tokens = ordo_encode(model, prompt, strlen(prompt), 0, NULL, 0); /* a capacity of 0 asks for the size */
     EXPECT(prompt_tokens > 0 && prompt_tokens < most_tokens - wanted);
-    tokens[0] = ordo_model_end_of_text(model); /* as documents begin */
-    EXPECT(ordo_encode(model, prompt, strlen(prompt), 0, tokens + 1, most_tokens - 1) == prompt_tokens);
+    EXPECT(ordo_encode(model, prompt, strlen(prompt), ORDO_START, tokens, most_tokens) == prompt_tokens + 1);
+    EXPECT(tokens[0] == ordo_model_start_of_text(model) && tokens[0] >= 0);
+    EXPECT(ordo_encode(model, prompt, strlen(prompt), 4, NULL, 0) == -1 && said(ORDO_USAGE, "flags: expected"));
     ++prompt_tokens;
     logits = ordo_session_feed(session, tokens, (size_t)prompt_tokens);
     at_prompt = ordo_session_size(session);
@@ -109,6 +110,38 @@ static void keep_less(const ordo_model* model) {
     options.half_cache = 0;
     options.reserved = 1;
     EXPECT(ordo_session_new(model, &options) == NULL && said(ORDO_USAGE, "reserved"));
+}
+
+static void count_rows(size_t index, const float* logits, void* user) {
+    if (logits != NULL && index == *(size_t*)user) ++*(size_t*)user;
+}
+
+/* Many tokens at once, batches, and numbers of a text. */
+static void numbers(const ordo_model* model, const char* prompt) {
+    const int32_t tokens[] = {1, 2, 3};
+    int32_t next = 4;
+    size_t rows = 0;
+    ordo_token_score scores[most_tokens];
+    float vector[4096];
+    char path[4096];
+    ordo_sampling sampling;
+    ordo_model* other = ordo_model_with_encoding(model, "alibi");
+    ordo_session* session = ordo_session_new(model, NULL);
+    ordo_batch* batch = ordo_batch_new(model, 1, 0);
+    ptrdiff_t count;
+    EXPECT(ordo_session_feed_all(session, tokens, 3, count_rows, &rows) == ORDO_OK && rows == 3);
+    EXPECT(ordo_batch_feed(batch, &session, &next, 1) != NULL && ordo_session_size(session) == 4);
+    count = ordo_score(model, prompt, strlen(prompt), scores, most_tokens);
+    EXPECT(count == ordo_encode(model, prompt, strlen(prompt), 0, NULL, 0) && scores[0].log_probability < 0);
+    EXPECT(ordo_embed(model, prompt, strlen(prompt), ORDO_POOL_MEAN, 1, vector, 4096) > 0);
+    EXPECT(ordo_fill(model, prompt, strlen(prompt), 1, NULL, 0) == -1 && said(ORDO_USAGE, "bidirectional"));
+    EXPECT(other != NULL && ordo_model_encoding(other, path, sizeof path) > 0 && strncmp(path, "alibi", 5) == 0);
+    EXPECT(ordo_weights_file("rope.safetensors", path, sizeof path) > 0);
+    ordo_sampling_defaults(&sampling);
+    EXPECT(ordo_model_sampling(model, &sampling) == ORDO_OK);
+    ordo_batch_free(batch);
+    ordo_session_free(session);
+    ordo_model_free(other);
 }
 
 static int32_t stop_at_once(const char* text, size_t length, void* user) {
@@ -178,6 +211,7 @@ int main(int argc, char** argv) {
     if (!model) return 1;
     continue_by_hand(model, argv[2]);
     keep_less(model);
+    numbers(model, argv[2]);
     stop_and_ask(model, argv[2]);
     null_is_refused(model);
     ordo_model_free(model);

@@ -28,7 +28,7 @@ build() { # NAME FLAG ...: with the shared library, and all warnings as errors
     name=$1
     shift
     # shellcheck disable=SC2046  # flags
-    (cd "$outside" && ${CXX:-c++} -std=c++20 -Wall -Wextra -Wpedantic -Werror "$@" "$name.cpp" -o "$name" \
+    (cd "$outside" && ${CXX:-c++} -std=c++20 -Wall -Wextra -Wpedantic -Wsign-conversion -Werror "$@" "$name.cpp" -o "$name" \
         $(pkg --cflags --libs) -Wl,-rpath,"$prefix/lib")
 }
 build_static() { # NAME
@@ -50,15 +50,48 @@ writes_the_same() { # COMMAND ...: the same as the installed program
     "$@" "$model" "$prompt" >"$SCRATCH/other" && same program other
 }
 
-# The installed files and their places. DESTDIR occurs in no file.
+# The structures of ordo.py are those of ordo_c.h.
+layouts() {
+    awk '/^typedef struct .* [{]$/ { name = $3 } /^    size_t size;/ { print name }' engine/ordo_c.h | sort >"$SCRATCH/structures"
+    {
+        echo '#include <ordo/ordo_c.h>' && echo '#include <stdio.h>' && echo 'int main(void) {'
+        sed 's/.*/printf("& %zu\\n", sizeof(&));/' "$SCRATCH/structures" && echo 'return 0; }'
+    } >"$outside/sizes.c" && build_c sizes && "$outside/sizes_c" >"$SCRATCH/sizes" && PYTHONPATH="$python" python3 - "$SCRATCH/sizes" <<'END'
+import ctypes, sys, ordo
+own = {"ordo" + "".join("_" + c.lower() if c.isupper() else c for c in name.strip("_")): kind
+       for name, kind in vars(ordo).items() if isinstance(kind, type) and issubclass(kind, ordo._Structure)}
+for line in open(sys.argv[1]):
+    name, size = line.split()
+    assert ctypes.sizeof(own[name]) == int(size), line
+END
+}
+# LIBDIR is a folder of PREFIX; the files that name it find the rest from there.
+elsewhere() {
+    deep=$SCRATCH/deep
+    make install PREFIX="$deep" LIBDIR=lib/there >"$SCRATCH/laid" && [ ! -e "$deep/lib/libordo.so" ] &&
+        grep -qF "LD_LIBRARY_PATH=$deep/lib/there" "$SCRATCH/laid" &&
+        [ "$(PKG_CONFIG_PATH=$deep/lib/there/pkgconfig pkg-config --variable=weightsdir ordo)/rope.safetensors" -ef "$deep/share/ordo/weights/rope.safetensors" ] &&
+        (prefix=$deep && PKG_CONFIG_PATH=$deep/lib/there/pkgconfig && export PKG_CONFIG_PATH && cd "$outside" &&
+            ${CXX:-c++} -std=c++20 generate.cpp -o there $(pkg-config --cflags --libs ordo) -Wl,-rpath,"$deep/lib/there") &&
+        writes_the_same "$outside/there" &&
+        make uninstall PREFIX="$deep" LIBDIR="$deep/lib/there" && [ -z "$(find "$deep" ! -type d)" ] &&
+        ! make install PREFIX="$deep" LIBDIR=/somewhere/lib
+}
+# As root with no DESTDIR, ldconfig is run; where it finds the library nothing is said.
+registered() {
+    mkdir "$SCRATCH/bin" && printf '#!/bin/sh\necho "$@" >>%s/ldconfig\necho "x => %s/lib/libordo.so.1"\n' "$SCRATCH" "$SCRATCH" >"$SCRATCH/bin/ldconfig" &&
+        chmod +x "$SCRATCH/bin/ldconfig" && said=$(PATH="$SCRATCH/bin:$PATH" tools/scripts/register_library.sh "$SCRATCH/lib" libordo.so.1) && [ -z "$said" ] &&
+        { [ "$(id -u)" -ne 0 ] || grep -qx '' "$SCRATCH/ldconfig"; }
+}
+# What lies where; DESTDIR is in no file.
 staged() {
-    make install PREFIX=/usr DESTDIR="$SCRATCH/staged" &&
+    make install PREFIX=/usr DESTDIR="$SCRATCH/staged" PYTHONDIR=lib/python3/dist-packages &&
         (cd "$SCRATCH/staged/usr" && test -x bin/ordo && test -f lib/libordo.a) &&
         (cd "$SCRATCH/staged/usr" && find . ! -type d ! -path './share/ordo/*' | LC_ALL=C sort |
             sed -E 's/so\.[0-9]+\.[0-9]+\.[0-9]+$/so.VERSION/; s/so\.[0-9]+\.[0-9]+$/so.ABI/') >"$SCRATCH/laid" &&
         printf './%s\n' bin/ordo bin/ordo-lab include/ordo/encoding.h include/ordo/ordo.h include/ordo/ordo_c.h include/ordo/training.h \
             lib/cmake/ordo/ordo-config-version.cmake lib/cmake/ordo/ordo-config.cmake lib/libordo.a lib/libordo.so \
-            lib/libordo.so.ABI lib/libordo.so.VERSION lib/pkgconfig/ordo.pc share/bash-completion/completions/ordo \
+            lib/libordo.so.ABI lib/libordo.so.VERSION lib/pkgconfig/ordo.pc lib/python3/dist-packages/ordo.py share/bash-completion/completions/ordo \
             share/fish/vendor_completions.d/ordo.fish share/man/man1/ordo.1 share/zsh/site-functions/_ordo >"$SCRATCH/expected" &&
         same laid expected &&
         ! grep -rqF "$SCRATCH" "$SCRATCH/staged/usr/lib/pkgconfig" "$SCRATCH/staged/usr/lib/cmake"
@@ -130,7 +163,14 @@ check 'batch.cpp builds' build batch
 check 'threads.cpp builds' build threads -fopenmp
 check 'generate.cpp builds with the static library' build_static generate
 check 'generate.c builds' build_c generate
-cp tests/install/api.c tests/install/unload.c "$outside"
+cp tests/install/api.c tests/install/unload.c tests/install/strict.cpp "$outside"
+check 'each structure may be filled by names under strict warnings' build strict
+older() { # the first error of a compiler that is set to C++17
+    # shellcheck disable=SC2046
+    echo '#include <ordo/ordo.h>' | ${CXX:-c++} -std=c++17 -fsyntax-only -x c++ $(pkg --cflags) - 2>&1 |
+        grep -m 1 'error:' | grep 'need C++20: compile with -std=c++20'
+}
+check 'C++17 is told what it needs' older
 check 'api.c builds' build_c api
 unloads() { # a program can open the library, use it on several threads, and close it
     # shellcheck disable=SC2046
@@ -148,13 +188,38 @@ check 'generate with the static library writes the same' writes_the_same "$outsi
 check 'generate.c writes the same' writes_the_same "$outside/generate_c"
 check 'generate.c with the static library writes the same' writes_the_same "$outside/generate_c_static"
 check 'api.c has what the header says, and writes the same' writes_the_same "$outside/api_c"
-check 'generate.py writes the same' writes_the_same python3 "$outside/generate.py" "$prefix/lib/libordo.so"
+python=$(find "$prefix" -name ordo.py -printf '%h')
+export PYTHONDONTWRITEBYTECODE=1
+check 'generate.py writes the same' writes_the_same env PYTHONPATH="$python" python3 "$outside/generate.py"
+check 'ordo.py has what the library has, and writes the same' writes_the_same env PYTHONPATH="$python" python3 tests/install/use.py
+check 'ordo.py has the structures of ordo_c.h' layouts
 check 'batch writes the same' writes_the_same "$outside/batch"
 check 'threads writes the same' writes_the_same "$outside/threads"
 (cat "$SCRATCH/program" && echo my-rotation) >"$SCRATCH/own_expected"
 "$outside/own_encoding" "$model" "$prompt" >"$SCRATCH/own"
 check 'own_encoding writes the same' same own_expected own
-twice() { # two texts at once equal those written alone
+# The same weights with a token that begins a text and another that ends it, as Llama has them.
+begun() {
+    python3 - "$model" "$SCRATCH/begun.safetensors" <<'END' &&
+import json, struct, sys
+data = open(sys.argv[1], "rb").read()
+size = struct.unpack("<Q", data[:8])[0]
+header = json.loads(data[8:8 + size])
+header["__metadata__"]["special_tokens"] = '{"start": 70, "end": [0]}'
+text = json.dumps(header).encode()
+text += b" " * (-len(text) % 8)
+open(sys.argv[2], "wb").write(struct.pack("<Q", len(text)) + text + data[8 + size:])
+END
+        "$prefix/bin/ordo" generate -m "$SCRATCH/begun.safetensors" -p "$prompt" -n 48 --temp 0 --no-display-prompt -q >"$SCRATCH/begun" &&
+        ! same program begun
+}
+check 'a start token changes the text' begun
+begins() { "$@" "$SCRATCH/begun.safetensors" "$prompt" >"$SCRATCH/other" && same begun other; }
+for each in "$outside/batch" "$outside/api_c" "env PYTHONPATH=$python python3 $outside/generate.py"; do
+    # shellcheck disable=SC2086
+    check "$each begins with it too" begins $each
+done
+twice() { # two texts at once are each as alone
     cat "$SCRATCH/program" "$SCRATCH/program" >"$SCRATCH/two" &&
         "$outside/$1" "$model" "$prompt" "$prompt" >"$SCRATCH/other" && same two other
 }
@@ -188,7 +253,25 @@ readme_encoding() {
 check "README.md's encoding" readme_encoding
 check 'README.md has at most 130 lines' test "$(wc -l <README.md)" -le 130
 
-by_cmake() { # from a moved prefix
+# A project of C alone, which has no compiler of C++.
+c_only() {
+    mkdir "$SCRATCH/c_only" && cp engine/examples/generate.c "$SCRATCH/c_only" && cat >"$SCRATCH/c_only/CMakeLists.txt" <<'END' &&
+cmake_minimum_required(VERSION 3.20)
+project(c_only C)
+find_package(ordo 0.1 REQUIRED)
+foreach(kind ordo static)
+  add_executable(by_${kind} generate.c)
+  target_link_libraries(by_${kind} ordo::${kind})
+endforeach()
+if(NOT EXISTS "${ordo_WEIGHTS_DIR}/rope.safetensors")
+  message(FATAL_ERROR "no weights in ${ordo_WEIGHTS_DIR}")
+endif()
+END
+        cmake -S "$SCRATCH/c_only" -B "$SCRATCH/c_only/build" -DCMAKE_PREFIX_PATH="$prefix" && cmake --build "$SCRATCH/c_only/build" &&
+        writes_the_same "$SCRATCH/c_only/build/by_ordo" && writes_the_same "$SCRATCH/c_only/build/by_static"
+}
+check 'CMake links both libraries into a project of C alone' c_only
+by_cmake() { # from a prefix that was moved
     mv "$prefix" "$SCRATCH/moved" &&
         cmake -S "$outside" -B "$SCRATCH/cmake" -DCMAKE_PREFIX_PATH="$SCRATCH/moved" && cmake --build "$SCRATCH/cmake"
     built=$?
@@ -203,7 +286,10 @@ by_cmake() { # from a moved prefix
 }
 check 'find_package(ordo) and pkg-config find a prefix that was moved' by_cmake
 
-# Thirteen losses of a sentence in training. The last is less than half of the first, and the file has a record.
+check 'make install LIBDIR= moves the library' elsewhere
+check 'make install runs ldconfig' registered
+
+# Thirteen losses of a sentence that is learned, the last less than half of the first, and the file has a record.
 "$outside/fine_tune" "$model" 'My neighbour keeps seven green parrots in an old bathtub.' "$outside/tuned" >"$SCRATCH/tuned"
 learned() { awk 'NR == 1 { first = $1 } NR == 13 { last = $1 } END { exit !(last > 0 && last < first / 2 && $0 == "12 steps") }' "$SCRATCH/tuned"; }
 check 'fine_tune learns' learned

@@ -96,13 +96,13 @@ void expect_feeding_allocates_nothing(Blueprint b, const std::string& encoding, 
         for (const int threads : {1, 2}) {
             set_threads(threads);
             session.rewind(0);
-            session.feed(tokens, segments); // starts OpenMP's threads
+            session.feed(tokens, {.segments = segments}); // starts OpenMP's threads
             session.rewind(0);
             Watch watch;
-            session.feed(tokens, segments);
+            session.feed(tokens, {.segments = segments});
             EXPECT_EQ(watch.seen(), 0) << "prefill on " << threads;
             if (mask == Mask::bidirectional) continue;
-            for (int i = 0; i < 6; ++i) session.feed({&tokens[0], 1}, {&segments[0], 1});
+            for (int i = 0; i < 6; ++i) session.feed({&tokens[0], 1}, {.segments = {&segments[0], 1}});
             EXPECT_EQ(watch.seen(), 0) << "decoding on " << threads;
         }
         set_threads(before);

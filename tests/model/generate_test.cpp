@@ -52,6 +52,23 @@ TEST(Generate, ContinuesThePromptAndStreamsWhatItReturns) {
     EXPECT_EQ(generate(model, "ab", greedy(0)).text, "");
 }
 
+// Of a model whose start token is not its end token, as Llama's.
+TEST(Generate, APromptIsEncodedWithTheStartToken) {
+    Blueprint b = small_blueprint();
+    b.vocab_size = 257;
+    TextSide text(make_byte_tokenizer());
+    text.special.start = 'S';
+    text.special.end = {'E'};
+    const Model model = make_model("start", b, EncodingStack("rope", b.dims()), floats_of(random_model(b, "rope", 9)),
+                                   std::move(text), {}, b.context);
+    EXPECT_EQ(model.encode("ab"), (std::vector<Token>{'a', 'b'}));
+    EXPECT_EQ(model.encode("ab", {.start = true}), (std::vector<Token>{'S', 'a', 'b'}));
+    EXPECT_EQ(model.encode("", {.start = true}), std::vector<Token>{'S'});
+    EXPECT_EQ(generate(model, "ab", greedy(1)).prompt_tokens, 3);
+    EXPECT_EQ(repeating("abcd").encode("<|endoftext|>a", {.special = true, .start = true}),
+              (std::vector<Token>{end_of_text, 'a'})); // typed
+}
+
 TEST(Generate, TokensThatAlsoEndATextDoUnlessNothingShall) {
     const Model model = repeating("abcd");
     Continuation::Options options{greedy(6), false, {'d'}};

@@ -140,7 +140,7 @@ TEST_F(ModelFiles, TheTokenizerComesAlong) {
     const Model read = Model::load(path_);
     EXPECT_EQ(read.end_of_text(), 256);
     EXPECT_EQ(read.decode(read.encode("h\xc3\xa9llo")), "h\xc3\xa9llo");
-    EXPECT_EQ(read.encode("<|endoftext|>", true), std::vector<Token>{256});
+    EXPECT_EQ(read.encode("<|endoftext|>", {.special = true}), std::vector<Token>{256});
     EXPECT_THROW(read.decode(std::vector<Token>{257}), Error);
     file.tokenizer = "{}";
     write_model(path_, file, {});

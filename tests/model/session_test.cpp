@@ -119,11 +119,13 @@ TEST(Sessions, RefuseInputsAndStayAsTheyWere) {
     });
     expect_error(ErrorCode::limit, "found -1", [&] { session.feed(std::vector<Token>{-1}); });
     expect_error(ErrorCode::usage, "segment for each of 2 tokens, found 1", [&] {
-        session.feed(std::vector<Token>{5, 6}, std::vector<int>{0});
+        session.feed(std::vector<Token>{5, 6}, {.segments = std::vector<int>{0}});
     });
-    expect_error(ErrorCode::limit, "segment", [&] { session.feed(std::vector<Token>{5, 6}, std::vector<int>{0, -1}); });
+    expect_error(ErrorCode::limit, "segment", [&] {
+        session.feed(std::vector<Token>{5, 6}, {.segments = std::vector<int>{0, -1}});
+    });
     expect_error(ErrorCode::limit, "short: segment 2, the table has 2", [&] {
-        session.feed(std::vector<Token>{5, 6}, std::vector<int>{1, 2});
+        session.feed(std::vector<Token>{5, 6}, {.segments = std::vector<int>{1, 2}});
     });
     expect_error(ErrorCode::limit, "rewind", [&] { session.rewind(9); });
     expect_error(ErrorCode::limit, "rewind", [&] { session.rewind(-1); });
@@ -202,7 +204,8 @@ TEST(Sessions, EvictRefusesWhatItCannotDo) {
     EXPECT_EQ(session.size(), 10);
     Blueprint b = small_blueprint();
     b.mask = Mask::bidirectional;
-    EXPECT_FALSE(Session(random_model(b, "rope", 8)).can_evict());
+    const Model other = random_model(b, "rope", 8);
+    EXPECT_FALSE(Session(other).can_evict());
 }
 
 TEST(Sessions, ABidirectionalModelTakesItsInputAtOnce) {

@@ -83,7 +83,7 @@ inline Blueprint shrunk(Blueprint b) {
 
 // A copy of a model's tensors, all floats.
 inline TensorMemory floats_of(const Model& model) {
-    const TensorMemory& from = impl_of(model).tensors;
+    const TensorMemory& from = *impl_of(model).tensors;
     TensorMemory floats(std::vector<TensorSpec>(from.specs().begin(), from.specs().end()));
     for (std::size_t i = 0; i < from.specs().size(); ++i) from.read(i, floats.values(i));
     return floats;
@@ -154,7 +154,7 @@ using Rows = std::vector<std::vector<float>>; // [n, vocab]
 // The logits after every token, chunk tokens at a time.
 inline Rows logits_of(Session& session, std::span<const Token> tokens, std::span<const int> segments = {}) {
     Rows rows(tokens.size());
-    session.feed_all(tokens, segments, [&](int first, View logits) {
+    session.feed_all(tokens, {.segments = segments}, [&](int first, View logits) {
         for (int i = 0; i < logits.rows; ++i)
             rows[static_cast<std::size_t>(first + i)].assign(logits.row(i), logits.row(i) + logits.cols);
     });

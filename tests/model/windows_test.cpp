@@ -152,8 +152,7 @@ TEST(WindowsAndRewind, ACallThatFailsLeavesTheSessionAsItWasOrEmpty) {
         const auto stop = [&](int first, View) {
             if (first + 16 + before >= 600) throw std::runtime_error("stop");
         };
-        EXPECT_THROW(session.feed_all(all.subspan(static_cast<std::size_t>(before)), std::span<const int>{}, stop),
-                     std::runtime_error);
+        EXPECT_THROW(session.feed_all(all.subspan(static_cast<std::size_t>(before)), {}, stop), std::runtime_error);
         EXPECT_EQ(session.size(), before == 10 ? 0 : before);
         whole.feed(all.first(static_cast<std::size_t>(session.size() == 0 ? 1 : before)));
         if (session.size() == 0) session.feed(all.first(1));

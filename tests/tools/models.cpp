@@ -60,7 +60,7 @@ void write_random(const std::filesystem::path& path, const std::string& encoding
     const EncodingStack encodings(encoding, blueprint.dims());
     const Model model = random_model(blueprint, encoding, 11);
     TensorMemory tensors(model_tensors(blueprint, encodings));
-    for (std::size_t i = 0; i < tensors.specs().size(); ++i) impl_of(model).tensors.read(i, tensors.values(i));
+    for (std::size_t i = 0; i < tensors.specs().size(); ++i) impl_of(model).tensors->read(i, tensors.values(i));
     write(path, blueprint, encodings, tensors, more);
 }
 

@@ -69,10 +69,10 @@ TEST_F(Training, AnEmbeddingWithMoreRowsThanTokensIsGoneOnWith) {
     const Model model = random_model(b, o.encoding, 5);
     ModelFile file{b, model.encoding(), make_byte_tokenizer()->to_json(), {}, {}, {}};
     std::vector<std::vector<float>> values;
-    for (const TensorSpec& spec : impl_of(model).tensors.specs()) {
+    for (const TensorSpec& spec : impl_of(model).tensors->specs()) {
         std::size_t n = 1;
         for (const std::int64_t size : spec.shape) n *= static_cast<std::size_t>(size);
-        impl_of(model).tensors.read(file.specs.size(), values.emplace_back(n));
+        impl_of(model).tensors->read(file.specs.size(), values.emplace_back(n));
         file.specs.push_back(spec);
         file.values.push_back(view(values.back().data(),
                                    static_cast<int>(n / static_cast<std::size_t>(spec.shape.back())),

@@ -51,7 +51,7 @@ TEST_F(Training, TheModelsOfTheLabTooHaveAPositionForEachToken) {
     EXPECT_EQ(refusal([&] { lab::check_recipe(r, "learned:length=2"); }), expected(2, 24));
 
     std::vector<float> x(8 * 5);
-    const lab::LooseEncoding loose("learned:length=4", lab::dims_of(8));
+    const LooseEncoding loose("learned:length=4", lab::dims_of(8));
     EXPECT_EQ(refusal([&] { loose.embed(View{x.data(), 5, 8, 8}); }), expected(4, 5));
     EXPECT_EQ(refusal([&] { loose.embed(View{x.data(), 2, 8, 8}, 3); }), expected(4, 5));
 

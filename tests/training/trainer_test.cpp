@@ -17,7 +17,7 @@ namespace {
 using test::TempDir;
 
 std::vector<std::vector<float>> weights_of(const Model& model) {
-    const TensorMemory& tensors = impl_of(model).tensors;
+    const TensorMemory& tensors = *impl_of(model).tensors;
     std::vector<std::vector<float>> all;
     for (std::size_t i = 0; i < tensors.specs().size(); ++i) {
         std::size_t n = 1;
@@ -97,7 +97,7 @@ TEST_P(TrainerSteps, StepsAreThoseOfTheNetworkAndTheOptimizer) {
     Parameters parameters(b, encodings);
     for (int i = 0; i < parameters.count(); ++i) {
         const View v = parameters.value(i);
-        impl_of(model).tensors.read(static_cast<std::size_t>(i), {v.data, static_cast<std::size_t>(v.rows * v.cols)});
+        impl_of(model).tensors->read(static_cast<std::size_t>(i), {v.data, static_cast<std::size_t>(v.rows * v.cols)});
     }
     Network network(b, encodings, parameters, batch, length);
     Optimizer optimizer(parameters, GetParam() > 0 ? hidden_matrices(b) : std::vector<MatrixRows>());
@@ -163,8 +163,8 @@ TEST(Trainer, TakesWeightsOfAnyTypeAndWritesThem) {
         trainer.save(directory / "model", name_of(type));
         const Model loaded = Model::load(directory / "model");
         const auto was = weights_of(model), is = weights_of(loaded);
-        const std::span<const TensorSpec> specs = impl_of(model).tensors.specs();
-        for (std::size_t i = 0; i < specs.size(); ++i) { // f16 and bf16 matrices are not rounded again
+        const std::span<const TensorSpec> specs = impl_of(model).tensors->specs();
+        for (std::size_t i = 0; i < specs.size(); ++i) { // matrices of halves are not rounded a second time
             const bool exact = type == WeightType::f32 || (!quantised(type) && type_within(type, specs[i]) == type);
             EXPECT_TRUE(!exact || was[i] == is[i]) << specs[i].name;
         }

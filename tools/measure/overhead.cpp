@@ -117,15 +117,15 @@ Model with_encoding(const Model& trunk, std::string_view encoding, int context, 
     impl->encodings = EncodingStack(encoding, impl->blueprint.dims());
     impl->program = compile(impl->blueprint, impl->encodings);
     const std::size_t made = heap_in_use();
-    impl->tensors = TensorMemory(impl->encodings.tensors());
+    impl->tensors = std::make_shared<TensorMemory>(impl->encodings.tensors());
     std::vector<View> views;
     std::size_t parameters = 0;
-    for (std::size_t i = 0; i < impl->tensors.specs().size(); ++i) {
-        const TensorSpec& spec = impl->tensors.specs()[i];
-        const std::span<float> values = impl->tensors.values(i);
+    for (std::size_t i = 0; i < impl->tensors->specs().size(); ++i) {
+        const TensorSpec& spec = impl->tensors->specs()[i];
+        const std::span<float> values = impl->tensors->values(i);
         fill_initial(spec, values, seed, i);
         if (spec.trainable) parameters += values.size() * sizeof(float);
-        views.push_back(impl->tensors.view(i));
+        views.push_back(impl->tensors->view(i));
     }
     const std::size_t bound = heap_in_use();
     impl->encodings.bind(views);

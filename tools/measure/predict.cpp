@@ -103,7 +103,7 @@ WeightSizes weight_sizes(const Blueprint& b, WeightType type) {
 WeightSizes weight_sizes(const Model& model) {
     const Model::Impl& impl = impl_of(model);
     return sizes_of(impl.blueprint, impl.weights.embedding().type(),
-                    [&](const TensorSpec& spec) { return impl.tensors.held_bytes(spec.name); });
+                    [&](const TensorSpec& spec) { return impl.tensors->held_bytes(spec.name); });
 }
 
 std::uint64_t weight_bytes(const Blueprint& blueprint, WeightType type) {

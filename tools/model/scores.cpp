@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "tools/model/scores.h"
 
-#include "core/parallel.h"
-
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -14,13 +12,6 @@ namespace {
 constexpr int first_bucket = 16;
 
 } // namespace
-
-double nll_of(std::span<const float> logits, Token target) {
-    const double most = *std::max_element(logits.begin(), logits.end());
-    double sum = 0;
-    for (const float logit : logits) sum += std::exp(logit - most);
-    return most + std::log(sum) - logits[static_cast<std::size_t>(target)];
-}
 
 void Tally::add(double nll, int n_bytes) {
     ++tokens;
@@ -47,17 +38,6 @@ std::string bucket_name(std::size_t bucket, int longest) {
 std::vector<double> score_window(Session& session, std::span<const Token> window) {
     session.rewind(0);
     return score_continuation(session, window);
-}
-
-std::vector<double> score_continuation(Session& session, std::span<const Token> tokens) {
-    std::vector<double> nll(tokens.size() - 1);
-    session.feed_all(tokens.first(tokens.size() - 1), TokenRows{}, [&](int first, View logits) {
-        parallel_for(logits.rows, 1, [&](std::ptrdiff_t i) {
-            const auto at = static_cast<std::size_t>(first + i);
-            nll[at] = nll_of({logits.row(static_cast<int>(i)), static_cast<std::size_t>(logits.cols)}, tokens[at + 1]);
-        });
-    });
-    return nll;
 }
 
 } // namespace ordo::tools

@@ -2,12 +2,9 @@
 // How well a model predicts the tokens of a window, and sums of these scores.
 #pragma once
 
-#include "ordo.h"
+#include "model/score.h"
 
 namespace ordo::tools {
-
-// -log softmax(logits)[target], in double.
-double nll_of(std::span<const float> logits, Token target);
 
 // Negative log-likelihoods in nats.
 struct Tally {
@@ -26,7 +23,5 @@ std::string bucket_name(std::size_t bucket, int longest);
 
 // The negative log-likelihoods of tokens 1 .. n - 1 of a window, [n - 1], starting with an empty cache.
 std::vector<double> score_window(Session& session, std::span<const Token> window);
-// The same after the tokens in the session.
-std::vector<double> score_continuation(Session& session, std::span<const Token> tokens);
 
 } // namespace ordo::tools

@@ -84,14 +84,7 @@ std::string trained_list(std::span<const Candidate> candidates, std::string_view
     return text;
 }
 
-std::string directory_list() {
-    std::string text;
-    for (const fs::path& directory : weight_directories())
-        text += (text.empty() ? "" : ", ") + printable_path(directory);
-    return text;
-}
-
-// Checks the chosen folder before another folder's weights are used.
+// Before another folder's are taken.
 void check_chosen_folder() {
     const char* chosen = std::getenv("ORDO_WEIGHTS");
     std::error_code error;
@@ -123,30 +116,6 @@ Search search_weights(const std::string& spec) {
 }
 
 } // namespace
-
-std::vector<fs::path> weight_directories() {
-    std::vector<fs::path> directories;
-    std::error_code error;
-    if (const char* chosen = std::getenv("ORDO_WEIGHTS"); chosen && *chosen) {
-        directories.emplace_back(chosen);
-        if (!fs::is_directory(chosen, error))
-            fail(ErrorCode::io, "ORDO_WEIGHTS: ", printable_path(chosen), ": expected a folder, found ",
-                 fs::exists(chosen, error) ? "a file" : "nothing");
-    }
-    const fs::path program = fs::read_symlink("/proc/self/exe", error);
-    if (error) return directories;
-    const fs::path bin = program.parent_path();
-    directories.push_back(bin.parent_path() / "share" / "ordo" / "weights");
-    directories.push_back(bin.parent_path().parent_path() / "weights"); // build/release/ordo
-    return directories;
-}
-
-fs::path find_shipped(std::string_view name) {
-    std::error_code error;
-    for (const fs::path& directory : weight_directories())
-        if (fs::exists(directory / name, error)) return directory / name;
-    fail(ErrorCode::io, printable(name), ": not found in ", directory_list());
-}
 
 void check_loads(const Source& source) {
     try {
@@ -196,7 +165,7 @@ fs::path find_weights(const std::string& spec, bool force) {
     if (search.others.empty()) {
         if (!search.refused.empty()) fail(ErrorCode::usage, search.refused);
         if (!search.broken.empty()) fail(ErrorCode::model, search.broken);
-        fail(ErrorCode::io, "no weights found in ", directory_list(), "; give --model FILE or set ORDO_WEIGHTS");
+        fail(ErrorCode::io, "no weights found in ", weight_directory_list(), "; give --model FILE or set ORDO_WEIGHTS");
     }
     const bool of_its_kind = std::any_of(search.others.begin(), search.others.end(), [&](const Candidate& candidate) {
         return names_of(parse_spec(candidate.trained)) == names_of(parse_spec(spec));

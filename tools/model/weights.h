@@ -2,6 +2,7 @@
 // From --model, --encoding and --dtype to a loaded model. Also finds the weights that come with the program.
 #pragma once
 
+#include "io/shipped.h"
 #include "model/model.h"
 #include "tools/cli/options.h"
 
@@ -30,14 +31,7 @@ inline constexpr Option model_options[] = {
 };
 inline constexpr OptionGroup model_group{"Model", model_options};
 
-// The folders of shipped files, in this order: $ORDO_WEIGHTS, ../share/ordo/weights relative to the program, and
-// weights/ of the build tree.
-std::vector<std::filesystem::path> weight_directories();
-
-// Finds a shipped file by its name. Throws Error(io).
-std::filesystem::path find_shipped(std::string_view name);
-
-// All shipped weight files, by folder and name. Of files with one name, the first in the order above.
+// All shipped weight files, by folder and name; of those of one name, the first of weight_directories().
 std::vector<std::filesystem::path> shipped_weights();
 // Throws the errors of loading the model. A model too large for memory is not checked.
 void check_loads(const Source& source);

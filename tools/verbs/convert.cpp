@@ -65,7 +65,7 @@ std::string text_path(const Arguments& arguments) {
     if (!arguments.has("dtype") || arguments.has("no-accuracy")) return {};
     if (arguments.has("file")) return arguments.text("file");
     try {
-        return find_shipped("heldout.txt").string();
+        return weights_file("heldout.txt").string();
     } catch (const Error&) {
         return {}; // a later warning reports it
     }
@@ -194,7 +194,7 @@ Measured measure(const Arguments& arguments, const Source& source, const Source&
     const Model reference = load_model(source, as_floats), model = load_model(result, {});
     if (impl_of(model).blueprint.bidirectional())
         fail(ErrorCode::usage, "a bidirectional model does not predict the next token");
-    const std::string path = arguments.has("file") ? arguments.text("file") : find_shipped("heldout.txt").string();
+    const std::string path = arguments.has("file") ? arguments.text("file") : weights_file("heldout.txt").string();
     const std::vector<std::vector<Token>> documents =
         tokens_of(read_documents(read_corpus(path, most_text, arguments.has("quiet")), model, path));
     const auto show = [&](std::size_t i) {

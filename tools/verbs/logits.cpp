@@ -79,8 +79,8 @@ std::vector<Token> read_tokens(const Arguments& arguments, const Model& model) {
         warn_of_typed_start(arguments, model, text);
         const Model::Impl& impl = impl_of(model);
         tokens = impl.blueprint.bidirectional() && impl.tokenizer
-                     ? encode_framed(*impl.tokenizer, text, arguments.has("special")) // as in fill() and embed()
-                     : tokens_of_prompt(model, text, arguments.has("special"));
+                     ? encode_framed(*impl.tokenizer, text, arguments.has("special")) // as fill() and embed() do
+                     : model.encode(text, {arguments.has("special"), true});
     }
     if (tokens.empty()) fail(ErrorCode::usage, "logits: expected at least one token, found an empty text");
     return tokens;

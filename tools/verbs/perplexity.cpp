@@ -163,7 +163,7 @@ int run(const Arguments& arguments) {
         fail(ErrorCode::usage, "perplexity: a bidirectional model does not predict the next token");
     std::vector<std::int64_t> lengths{model.context()};
     if (arguments.has("length")) lengths = arguments.integers("length");
-    const std::string file = arguments.has("file") ? arguments.text("file") : find_shipped("heldout.txt").string();
+    const std::string file = arguments.has("file") ? arguments.text("file") : weights_file("heldout.txt").string();
     for (const std::int64_t length : lengths)
         if (arguments.has("stride") && arguments.integer("stride") > length)
             fail(ErrorCode::usage, "option --stride: expected at most the length ", length, ", found ",

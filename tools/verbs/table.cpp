@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // ordo table: an encoding as numbers.
 #include "core/error.h"
+#include "encoding/base/loose_encoding.h"
 #include "encoding/base/plan.h"
 #include "encoding/base/registry.h"
 #include "encoding/base/spec.h"
 #include "io/base_name.h"
 #include "model/model.h"
 #include "tools/cli/machine.h"
-#include "tools/model/loose_encoding.h"
 #include "tools/model/weights.h"
 #include "tools/terminal/output.h"
 

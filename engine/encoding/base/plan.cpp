@@ -41,8 +41,7 @@ public:
             dims.layers = layers_of(sums_, static_cast<int>(i), dims.n_layers);
             const auto count = static_cast<int>(dims.layers.size());
             const bool everywhere = count == 0 || count == dims.n_layers;
-            plan.encodings.push_back(everywhere ? std::move(made_[i].encoding)
-                                                : make_encoding(*made_[i].info, *made_[i].item, dims));
+            plan.encodings.push_back(everywhere ? std::move(made_[i].encoding) : make_encoding(*made_[i].item, dims));
         }
         return plan;
     }
@@ -50,7 +49,6 @@ public:
 private:
     struct Made {
         const SpecItem* item;
-        const EncodingInfo* info;
         std::unique_ptr<Encoding> encoding; // as if it acted in all layers
         std::string spec;
         Neighbour as;
@@ -58,12 +56,11 @@ private:
 
     // The index of the encoding; -1 for "none", which no moment would ever call.
     int make(const SpecItem& item) {
-        const EncodingInfo& info = find_encoding(item.name);
-        std::unique_ptr<Encoding> encoding = make_encoding(info, item, dims_);
+        std::unique_ptr<Encoding> encoding = make_encoding(item, dims_);
         if (encoding->moments() == 0) return -1;
         std::string spec = encoding->spec();
         Neighbour as = neighbour(*encoding);
-        made_.push_back({&item, &info, std::move(encoding), std::move(spec), std::move(as)});
+        made_.push_back({&item, std::move(encoding), std::move(spec), std::move(as)});
         return static_cast<int>(made_.size()) - 1;
     }
 

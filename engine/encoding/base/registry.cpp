@@ -2,11 +2,14 @@
 #include "encoding/base/registry.h"
 
 #include "core/error.h"
+#include "encoding/base/moments.h"
 #include "encoding/base/plan.h"
 #include "encoding/base/registered.h"
 
 #include <algorithm>
 #include <array>
+#include <map>
+#include <mutex>
 
 namespace ordo {
 
@@ -32,6 +35,29 @@ void check_dims(const Dims& dims) {
     check("n_kv_heads", dims.n_kv_heads, 0);
 }
 
+using Factory = std::function<OwnEncoding(const Dims&, std::string_view)>;
+
+// Of register_encoding().
+struct OwnEncodings {
+    std::mutex guard;
+    std::map<std::string, Factory, std::less<>> by_name;
+};
+OwnEncodings& own_encodings() {
+    static OwnEncodings all;
+    return all;
+}
+Factory own_factory(std::string_view name) {
+    OwnEncodings& own = own_encodings();
+    const std::lock_guard lock(own.guard);
+    const auto found = own.by_name.find(name);
+    return found == own.by_name.end() ? Factory() : found->second;
+}
+
+bool is_listed(std::string_view name) {
+    return std::any_of(encodings.begin(), encodings.end(),
+                       [&](const EncodingInfo* info) { return info->name == name; });
+}
+
 const Dims small = {.d_model = 64, .n_heads = 4, .d_head = 16, .n_layers = 1, .context = 128};
 
 } // namespace
@@ -42,6 +68,44 @@ std::unique_ptr<Encoding> make_encoding(const EncodingInfo& info, const SpecItem
     encoding->read(item);
     item.finish();
     return encoding;
+}
+
+std::unique_ptr<Encoding> make_encoding(const SpecItem& item, const Dims& dims) {
+    const Factory make = own_factory(item.name);
+    if (!make) return make_encoding(find_encoding(item.name), item, dims);
+    check_dims(dims);
+    std::unique_ptr<Encoding> encoding = checked(make(dims, spec_text({&item, 1})));
+    const std::string spec = encoding->spec();
+    if (name_of(spec) != item.name)
+        fail(ErrorCode::usage, "encoding ", item.name, ": expected a spec() that begins with this name, found '",
+             printable(spec), "'");
+    return encoding;
+}
+
+bool is_registered(std::string_view name) {
+    return is_listed(name) || own_factory(name);
+}
+
+std::unique_ptr<Encoding> checked(OwnEncoding own) {
+    if (!own.encoding)
+        fail(ErrorCode::usage, "encoding: expected one, found a null pointer (the spec none has no encoding)");
+    const unsigned missing = own.overridden & ~own.encoding->moments();
+    for (const MomentInfo& info : moments_of_a_pass)
+        if (missing & info.moment)
+            fail(ErrorCode::usage, "encoding ", printable(own.encoding->spec()), ": moments(): expected moment_",
+                 info.name, ", because the class overrides ", info.name, "(), found none");
+    return std::move(own.encoding);
+}
+
+void register_encoding(std::string_view name, Factory make) {
+    const auto in_names = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-'; };
+    if (name.empty() || name == "pattern" || !std::all_of(name.begin(), name.end(), in_names))
+        fail(ErrorCode::usage, "register_encoding: expected a name of a-z, 0-9 and -, found '", printable(name), "'");
+    if (!make) fail(ErrorCode::usage, "register_encoding: expected a function, found an empty one");
+    OwnEncodings& own = own_encodings();
+    const std::lock_guard lock(own.guard);
+    if (is_listed(name) || !own.by_name.emplace(name, std::move(make)).second)
+        fail(ErrorCode::usage, "register_encoding: expected a new name, found '", name, "', which is taken");
 }
 
 std::unique_ptr<Encoding> example_of(const EncodingInfo& info) {

@@ -9,6 +9,11 @@ namespace ordo {
 
 // The encoding of an item of a spec. Throws Error(usage) for impossible sizes and for wrong parameters.
 std::unique_ptr<Encoding> make_encoding(const EncodingInfo& info, const SpecItem& item, const Dims& dims);
+// The same by its name, which may be one of register_encoding().
+std::unique_ptr<Encoding> make_encoding(const SpecItem& item, const Dims& dims);
+bool is_registered(std::string_view name); // by list.def or register_encoding()
+// The encoding of the caller's. Throws Error(usage) as OwnEncoding says.
+std::unique_ptr<Encoding> checked(OwnEncoding own);
 // The encoding with its default parameters, in a small model.
 std::unique_ptr<Encoding> example_of(const EncodingInfo& info);
 std::vector<Parameter> parameters_of(const EncodingInfo& info);

@@ -173,14 +173,27 @@ std::vector<SpecItem> parse_spec(std::string_view spec) {
 }
 
 const std::string* SpecItem::find(std::string_view key) const {
-    known_.push_back(key);
-    for (const auto& [name_of, value] : values)
-        if (name_of == key) return &value;
+    for (const auto& [own, value] : values)
+        if (own == key) return &value;
     return nullptr;
 }
 
+void SpecItem::set(std::string_view key, std::string value) {
+    for (auto& [own, old] : values) {
+        if (own != key) continue;
+        old = std::move(value);
+        return;
+    }
+    values.emplace_back(key, std::move(value));
+}
+
+const std::string* SpecItem::known(std::string_view key) const {
+    known_.push_back(key);
+    return find(key);
+}
+
 double SpecItem::number(std::string_view key, double fallback, double least, double most) const {
-    const std::string* text = find(key);
+    const std::string* text = known(key);
     double value = fallback;
     bool good = true;
     if (text) good = is_decimal(*text) && read_decimal(*text, value);
@@ -191,7 +204,7 @@ double SpecItem::number(std::string_view key, double fallback, double least, dou
 }
 
 int SpecItem::integer(std::string_view key, int fallback, int least, int most) const {
-    const std::string* text = find(key);
+    const std::string* text = known(key);
     int value = fallback;
     bool good = true;
     if (text) {
@@ -207,7 +220,7 @@ int SpecItem::integer(std::string_view key, int fallback, int least, int most) c
 
 std::vector<double> SpecItem::numbers(std::string_view key, const std::vector<double>& fallback, double least,
                                       double most, std::size_t fewest, std::size_t count) const {
-    const std::string* text = find(key);
+    const std::string* text = known(key);
     if (!text) return fallback;
     std::vector<double> list;
     bool good = is_list(*text);
@@ -226,7 +239,7 @@ std::vector<double> SpecItem::numbers(std::string_view key, const std::vector<do
 
 std::string SpecItem::choice(std::string_view key, std::string_view fallback,
                              std::initializer_list<std::string_view> allowed) const {
-    const std::string* text = find(key);
+    const std::string* text = known(key);
     if (!text) return std::string(fallback);
     if (std::find(allowed.begin(), allowed.end(), *text) == allowed.end()) {
         const std::vector<std::string_view> words(allowed);
@@ -252,6 +265,22 @@ std::string one_of(std::string_view found, std::span<const std::string_view> all
     }
     const std::string_view best = nearest(found, allowed);
     if (!best.empty() && allowed.size() > 1) text.append(" (nearest: ").append(best).append(")");
+    return text;
+}
+
+std::string spec_text(std::span<const SpecItem> items) {
+    std::string text;
+    for (const SpecItem& item : items) {
+        text += (text.empty() ? "" : "+") + item.name;
+        char separator = ':';
+        for (const auto& [key, value] : item.values) {
+            text += separator + key + "=" + value;
+            separator = ',';
+        }
+        for (std::size_t i = 0; i < item.elements.size(); ++i)
+            text += (i == 0 ? "((" : ",(") + spec_text(item.elements[i]) + ")";
+        if (item.is_pattern()) text += ")";
+    }
     return text;
 }
 

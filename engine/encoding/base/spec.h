@@ -24,6 +24,8 @@ public:
     std::vector<std::vector<SpecItem>> elements; // the elements of a pattern, each a sum; otherwise empty
 
     bool is_pattern() const { return !elements.empty(); }
+    const std::string* find(std::string_view key) const; // null: absent
+    void set(std::string_view key, std::string value);
 
     double number(std::string_view key, double fallback, double least, double most) const;
     int integer(std::string_view key, int fallback, int least, int most) const;
@@ -36,7 +38,7 @@ public:
     void finish() const;
 
 private:
-    const std::string* find(std::string_view key) const;
+    const std::string* known(std::string_view key) const; // find(), which finish() then allows
     mutable std::vector<std::string_view> known_;
 };
 
@@ -46,6 +48,9 @@ void check_spec_size(std::string_view spec, std::string_view what);
 // Throws Error(usage): empty item, bad character, repeated key, missing value, parentheses that are empty or do not
 // match, a pattern inside a pattern, over 4,096 bytes.
 std::vector<SpecItem> parse_spec(std::string_view spec);
+
+// The items as a spec again.
+std::string spec_text(std::span<const SpecItem> items);
 
 // The encoding that a wrong name probably means: the field's other names (NoPE: none) and other spellings (RoPE,
 // transformer_xl). Empty if there is none.

@@ -220,7 +220,7 @@ std::vector<Judged> listed_pairs(const std::vector<Group>& groups, const Spread&
 
 std::vector<std::filesystem::path> kept_folders() {
     std::vector<std::filesystem::path> folders;
-    for (const std::filesystem::path& weights : tools::weight_directories())
+    for (const std::filesystem::path& weights : weight_directories())
         folders.push_back(std::filesystem::absolute(weights / ".." / "bench" / "results").lexically_normal());
     return folders;
 }

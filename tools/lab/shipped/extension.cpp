@@ -85,7 +85,7 @@ AtLength measure(const Model& model, std::span<const std::vector<Token>> documen
             const int fed = length - tail - 1; // fed without reading the logits
             session.rewind(0);
             if (fed > 0) session.feed(window(end - length, fed));
-            for (const double nll : tools::score_continuation(session, window(end - length + fed, tail + 1)))
+            for (const double nll : score_continuation(session, window(end - length + fed, tail + 1)))
                 sum += nll, ++count;
         }
         add(out.last, sum, count);

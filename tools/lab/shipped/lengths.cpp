@@ -47,7 +47,7 @@ AtLength measure(const Model& model, std::span<const tools::Document> documents,
             const int fed = length - tail - 1; // fed without reading the logits
             session.rewind(0);
             if (fed > 0) session.feed(window(end - length, fed));
-            const Vector nll = tools::score_continuation(session, window(end - length + fed, tail + 1));
+            const Vector nll = score_continuation(session, window(end - length + fed, tail + 1));
             out.last.insert(out.last.end(), nll.begin(), nll.end());
         }
         out.whole_documents.resize(out.whole.size(), static_cast<int>(d));

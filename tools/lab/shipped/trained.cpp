@@ -51,7 +51,7 @@ std::vector<Trained> trained_models(const Request& request) {
 
 Text held_out(const Request& request) {
     const bool own = request.arguments.has("corpus");
-    const std::string file = own ? request.arguments.text("corpus") : tools::find_shipped("heldout.txt").string();
+    const std::string file = own ? request.arguments.text("corpus") : weights_file("heldout.txt").string();
     return {printable(base_name(file)), tools::read_corpus(file, tools::most_text, request.arguments.has("quiet"))};
 }
 

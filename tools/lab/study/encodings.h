@@ -2,11 +2,9 @@
 // Encodings without a model, and tables of them that several experiments use.
 #pragma once
 
-#include "tools/model/loose_encoding.h"
+#include "encoding/base/loose_encoding.h"
 
 namespace ordo::lab {
-
-using tools::LooseEncoding;
 
 // Dims of a model with `heads` heads of width d_head. The other dims do not affect an encoding without tensors.
 inline Dims dims_of(int d_head, int heads = 1) {

@@ -5,7 +5,7 @@
 #include "core/tensor.h"
 #include "encoding/base/stack.h"
 
-namespace ordo::tools {
+namespace ordo {
 
 class LooseEncoding {
 public:
@@ -24,4 +24,4 @@ private:
     std::vector<Tensor> tensors_;
 };
 
-} // namespace ordo::tools
+} // namespace ordo

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
-#include "tools/model/loose_encoding.h"
+#include "encoding/base/loose_encoding.h"
 
+#include "core/error.h"
 #include "encoding/base/initial.h"
-#include "encoding/base/stack.h"
 
+#include <algorithm>
 #include <numeric>
 
-namespace ordo::tools {
+namespace ordo {
 
 LooseEncoding::LooseEncoding(std::string_view spec, const Dims& dims, std::uint64_t seed)
     : width_(dims.d_model), stack_(spec, dims) {
@@ -33,4 +34,27 @@ void LooseEncoding::embed(View x, int start) const {
     stack_.embed(x, {positions, {}});
 }
 
-} // namespace ordo::tools
+Table encoding_table(std::string_view spec, Dims dims, const TableRequest& request) {
+    dims.n_heads = std::max(dims.n_heads, 1);
+    if (dims.d_head == 0) dims.d_head = std::max(dims.d_model / dims.n_heads, 1);
+    dims.n_layers = std::max({dims.n_layers, request.layer + 1, 1});
+    if (dims.context == 0) dims.context = 256;
+    const LooseEncoding loose(spec, dims);
+    const std::span<const std::shared_ptr<Encoding>> items = loose.stack().items();
+    const Encoding* found = nullptr;
+    int count = 0;
+    for (std::size_t i = 0; i < items.size(); ++i) {
+        const std::span<const int> layers = loose.stack().layers_of_item(static_cast<int>(i));
+        if (std::find(layers.begin(), layers.end(), request.layer) == layers.end()) continue;
+        found = items[i].get();
+        ++count;
+    }
+    if (count != 1)
+        fail(ErrorCode::usage, "table: '", printable(spec), "': expected one encoding in layer ", request.layer,
+             ", found ", count);
+    TableRequest wanted = request;
+    wanted.width = dims.d_model;
+    return found->table(wanted);
+}
+
+} // namespace ordo

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: MIT
+// Encodings of the caller's: which are refused, which a name makes again, and the same weights under another encoding.
+#include "tests/model/small_models.h"
+#include "tests/temp_dir.h"
+#include "training.h"
+
+#include <gtest/gtest.h>
+
+namespace ordo {
+namespace {
+
+constexpr const char* unencoded = "weights/none.safetensors";
+
+void expect_error(ErrorCode code, const std::string& phrase, const std::function<void()>& action) {
+    try {
+        action();
+        ADD_FAILURE() << "expected an error saying '" << phrase << "'";
+    } catch (const Error& error) {
+        EXPECT_EQ(error.code, code) << error.what();
+        EXPECT_NE(std::string(error.what()).find(phrase), std::string::npos) << error.what();
+    }
+}
+
+// A score falls by a trained rate for each token of distance.
+class Slope : public Encoding {
+public:
+    explicit Slope(std::string spec = "slope") : spec_(std::move(spec)) {}
+    std::string spec() const override { return spec_; }
+    unsigned moments() const override { return moment_bias; }
+    unsigned gradients() const override { return moment_bias; }
+    std::vector<TensorSpec> tensors() const override {
+        return {{.name = "rate", .shape = {1}, .initial = InitialValues::constant(0.0625f)}};
+    }
+    void bind(int, std::span<const View> tensors) override { rate_ = tensors[0]; }
+    void bias(View scores, const Tile& tile) const override {
+        for (int i = 0; i < scores.rows; ++i)
+            for (int j = 0; j < scores.cols; ++j)
+                scores.row(i)[j] -= rate_.data[0] * static_cast<float>(tile.queries[i] - tile.keys[j]);
+    }
+    void bias_backward(View d_scores, const Tile& tile, const TileGradient& gradient) const override {
+        for (int i = 0; i < d_scores.rows; ++i)
+            for (int j = 0; j < d_scores.cols; ++j)
+                gradient.tensors[0].data[0] -= d_scores.row(i)[j] * static_cast<float>(tile.queries[i] - tile.keys[j]);
+    }
+
+private:
+    std::string spec_;
+    View rate_;
+};
+
+struct Forgetful : Slope { // of its moment
+    unsigned moments() const override { return moment_embed; }
+};
+struct Heir : Forgetful {};
+struct Private : Encoding {
+    std::string spec() const override { return "private"; }
+    unsigned moments() const override { return 0; }
+
+private:
+    float sink(int, int) const override { return 0; }
+};
+
+TEST(OwnEncodings, AMomentThatIsLeftOutIsAnError) {
+    static_assert(overridden_moments<Encoding>() == 0 && overridden_moments<Slope>() == moment_bias);
+    const std::string told = "moments(): expected moment_bias, because the class overrides bias(), found none";
+    expect_error(ErrorCode::usage, told, [] { Model::load(unencoded, std::make_unique<Forgetful>()); });
+    expect_error(ErrorCode::usage, told, [] { Model::load(unencoded, std::make_unique<Heir>()); });
+    expect_error(ErrorCode::usage, "moment_sink", [] { Model::load(unencoded, std::make_unique<Private>()); });
+    const Model model = Model::load(unencoded);
+    expect_error(ErrorCode::usage, told, [&] { model.with_encoding(std::make_unique<Forgetful>()); });
+    EXPECT_EQ(model.with_encoding(std::make_unique<Slope>()).encoding(), "slope");
+}
+
+TEST(OwnEncodings, ANullPointerIsAnError) {
+    expect_error(ErrorCode::usage, "encoding: expected one, found a null pointer",
+                 [] { Model::load(unencoded, std::unique_ptr<Encoding>()); });
+    const Model model = Model::load(unencoded);
+    expect_error(ErrorCode::usage, "null pointer", [&] { model.with_encoding(std::unique_ptr<Slope>()); });
+}
+
+TEST(OwnEncodings, ARegisteredNameMakesThemInSpecs) {
+    register_encoding("gentle", [](const Dims& dims, std::string_view item) {
+        EXPECT_EQ(dims.n_heads, 4);
+        return std::make_unique<Slope>(std::string(item));
+    });
+    const Model model = random_model(small_blueprint(), "gentle:power=2+rope", 3);
+    EXPECT_EQ(model.encoding().find("gentle:power=2+rope:"), 0u);
+    EXPECT_EQ(make_encodings("gentle", small_blueprint().dims()).at(0)->spec(), "gentle");
+    for (const char* name : {"gentle", "rope", "none"})
+        expect_error(ErrorCode::usage, "taken",
+                     [&] { register_encoding(name, [](auto&&...) { return std::make_unique<Slope>(); }); });
+    for (const char* name : {"", "Gentle", "a:b", "pattern"})
+        expect_error(ErrorCode::usage, "expected a name",
+                     [&] { register_encoding(name, [](auto&&...) { return std::make_unique<Slope>(); }); });
+    register_encoding("broken", [](auto&&...) { return std::unique_ptr<Slope>(); });
+    register_encoding("misnamed", [](auto&&...) { return std::make_unique<Slope>("slope"); });
+    expect_error(ErrorCode::usage, "null pointer", [] { make_encodings("broken", small_blueprint().dims()); });
+    expect_error(ErrorCode::usage, "begins with this name",
+                 [] { make_encodings("misnamed", small_blueprint().dims()); });
+}
+
+// Once it is registered, training goes as for an encoding of Ordo's that computes the same.
+TEST(OwnEncodings, TrainingRefusesAnUnknownOneAndTrainsAKnownOne) {
+    const Model model = Model::load(unencoded);
+    const Model own = model.with_encoding(std::make_unique<Slope>("falling"));
+    expect_error(ErrorCode::usage, "encoding falling: training makes it a second time", [&] { Trainer{own}; });
+    expect_error(ErrorCode::usage, "register_encoding()", [&] { Trainer{own}; });
+    register_encoding("falling",
+                      [](const Dims&, std::string_view item) { return std::make_unique<Slope>(std::string(item)); });
+    const std::vector<Token> text = model.encode("My neighbour keeps seven green parrots.", {.start = true});
+    const std::span<const Token> all(text), tokens = all.first(text.size() - 1), targets = all.subspan(1);
+    Trainer trainer(own, {.length = static_cast<int>(tokens.size())});
+    const double before = trainer.loss(tokens, targets);
+    for (int step = 0; step < 8; ++step) trainer.step(tokens, targets, 1e-3);
+    EXPECT_LT(trainer.loss(tokens, targets), before / 2);
+    // Its only tensor has moved from where it began.
+    const Model trained = trainer.model();
+    float rate = 0.0625f;
+    impl_of(trained).read("encoding.falling.rate", {&rate, 1});
+    EXPECT_NE(rate, 0.0625f);
+    const test::TempDir folder;
+    trainer.save(folder.path() / "falling.safetensors", "f32");
+    const Model read = Model::load(folder.path() / "falling.safetensors");
+    EXPECT_EQ(read.encoding(), "falling");
+    EXPECT_EQ(difference(logits_of(read, tokens), logits_of(trained, tokens)), 0);
+}
+
+// ---- The same weights under another encoding ---------------------------------------------------
+
+TEST(WithEncoding, EqualsLoadingWithItAndCopiesNoWeights) {
+    const Model rope = Model::load("weights/rope.safetensors");
+    const std::vector<Token> tokens = rope.encode("Once upon a time", {.start = true});
+    for (const char* spec : {"alibi", "none", "rope:theta=500,scaling=linear,factor=2", "pattern(rope,none)"}) {
+        LoadOptions forced{.encoding = spec, .force_encoding = true};
+        const Model loaded = Model::load("weights/rope.safetensors", forced), other = rope.with_encoding(spec);
+        EXPECT_EQ(other.encoding(), loaded.encoding());
+        EXPECT_EQ(difference(logits_of(other, tokens), logits_of(loaded, tokens)), 0) << spec;
+        EXPECT_EQ(impl_of(other).tensors.get(), impl_of(rope).tensors.get());
+        EXPECT_EQ(generate(other, "The old dog", {.max_tokens = 8}).text,
+                  generate(loaded, "The old dog", {.max_tokens = 8}).text);
+    }
+    expect_error(ErrorCode::usage, "ropes", [&] { rope.with_encoding("ropes"); });
+}
+
+TEST(WithEncoding, LivesOnWithoutTheFirstModelAndFindsTrainedTensorsAgain) {
+    const std::vector<Token> tokens = random_tokens(12, small_blueprint().vocab_size, 5);
+    auto first = std::make_unique<Model>(random_model(small_blueprint(), "t5", 4));
+    const Rows expected = logits_of(*first, tokens);
+    const Model without = first->with_encoding("none");
+    first.reset();
+    EXPECT_GT(difference(logits_of(without, tokens), expected), 1e-3);
+    EXPECT_EQ(difference(logits_of(without.with_encoding("t5"), tokens), expected), 0);
+}
+
+// Tensors that the weights lack, or have in another shape, begin as in training.
+TEST(WithEncoding, GivesMissingTensorsTheirInitialValues) {
+    const std::vector<Token> tokens = random_tokens(12, small_blueprint().vocab_size, 5);
+    const Model model = random_model(small_blueprint(), "t5", 4);
+    const Model slope = model.with_encoding(std::make_unique<Slope>());
+    float rate = 0;
+    impl_of(slope).read("encoding.slope.rate", {&rate, 1});
+    EXPECT_EQ(rate, 0.0625f);
+    const Model fewer = model.with_encoding("t5:buckets=16");
+    EXPECT_GT(difference(logits_of(fewer, tokens), logits_of(model, tokens)), 0);
+    Trainer trainer(fewer, {.length = 12});
+    EXPECT_EQ(difference(logits_of(trainer.model(), tokens), logits_of(fewer, tokens)), 0);
+}
+
+} // namespace
+} // namespace ordo
