@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The contract between a model and any encoding. These tests cover the registered encodings in every architecture, and
-// their sums and parameters.
+// The contract between a model and any encoding: registered encodings in every architecture, sums and parameters.
 #include "core/parallel.h"
 #include "encoding/base/registry.h"
 #include "encoding/base/stack.h"

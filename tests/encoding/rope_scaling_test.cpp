@@ -172,8 +172,7 @@ TEST(RopeScaling, YarnHasThePublishedRampAndFactors) {
     EXPECT_NEAR(gain(*rope("scaling=yarn,factor=4,attention=1.25")), 1.25, 1e-15);
 }
 
-// llama.cpp's rope_yarn: theta = interpolated (1 - m) + extrapolated m, with m = ext_factor (1 - ramp). With
-// ext_factor 0 the gain is 1.
+// llama.cpp's rope_yarn: theta = interpolated (1 - m) + extrapolated m, m = ext_factor (1 - ramp).
 TEST(RopeScaling, YarnMixesInAsMuchAsItsExtrapolation) {
     const std::string yarn = "scaling=yarn,factor=4,original=2048";
     const std::vector<double> base = plain(128);

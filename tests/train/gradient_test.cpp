@@ -265,8 +265,7 @@ INSTANTIATE_TEST_SUITE_P(Layers, Gradient, testing::ValuesIn(cases()), [](const 
     return name;
 });
 
-// Sequences of several tiles of queries and slabs of keys, with windows that begin inside them. Tested along the
-// gradient of all tensors together, and along random directions.
+// Several tiles of queries and slabs of keys, with windows inside them: along the whole gradient and at random.
 class LongGradient : public testing::TestWithParam<std::string> {};
 
 TEST_P(LongGradient, AgreesWithDifferencesOfTheOracle) {
