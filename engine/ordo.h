@@ -308,7 +308,7 @@ struct GenerateOptions {
     int keep = 4;
     // The languages of the prompt and of the answer, if the model has a special token for each (mBART, M2M100, NLLB):
     // "eng_Latn", "fra_Latn". Empty: as the files of the model say.
-    std::string from, to;
+    std::string from = {}, to = {};
 };
 
 enum class StopReason { max_tokens, end_of_text, stop_text, full, callback };
