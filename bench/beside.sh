@@ -19,7 +19,7 @@ run() {
     "$program" bench "$@" --encodings none -p 512 -n 64 --format csv -q | awk -F, -v which="$which" '
         { gsub(/"/, "") }
         NR == 1 { for (i = 1; i <= NF; i++) { at[$i] = i - NF }; next }
-        # Counts fields from the end, because the processor's name may contain commas.
+        # Counts fields from the end, because the name of the processor may contain commas.
         { print which, $(NF + at["model_type"]), $(NF + at["type"]),
                 ($(NF + at["n_prompt"]) > 0 ? "prefill" : "decode"), $(NF + at["median_ts"]) }' >> "$rows"
 }
