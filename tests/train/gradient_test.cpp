@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Compares the float gradients of every layer and encoding with central differences of the oracle in double precision.
-// Each tensor is tested along its gradient and along random directions.
+// Float gradients of every layer and encoding, compared with central differences of the oracle in double precision.
 #include "core/random.h"
 #include "encoding/base/registry.h"
 #include "formats/architecture.h"
