@@ -10,10 +10,10 @@ namespace ordo {
 
 // The places of a layer's norms, with f for attention and g for the feed-forward branch:
 enum class NormPlace {
-    pre,         // x += f(norm(x)); x += g(norm'(x))
-    post,        // x = norm(x + f(x)); x = norm'(x + g(x))
-    sandwich,    // x += norm2(f(norm(x))); x += norm2'(g(norm'(x)))    Gemma 2, arXiv 2408.00118
-    parallel,    // x += f(norm(x)) + g(norm(x)), one norm              Wang and Komatsuzaki 2021 (GPT-J)
+    pre,          // x += f(norm(x)); x += g(norm'(x))
+    post,         // x = norm(x + f(x)); x = norm'(x + g(x))
+    sandwich,     // x += norm2(f(norm(x))); x += norm2'(g(norm'(x)))    Gemma 2, arXiv 2408.00118
+    parallel,     // x += f(norm(x)) + g(norm(x)), one norm              Wang and Komatsuzaki 2021 (GPT-J)
     parallel_two, // x += f(norm(x)) + g(norm'(x)), two                 Black et al. 2022 (GPT-NeoX)
     after         // x += norm(f(x)); x += norm'(g(x))                  OLMo 2, arXiv 2501.00656
 };

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // A model trained by others, in llama2.c's legacy layout, must give the text of llama2.c itself. The tests read it
 // directly, as GGUF, and in every type within the bounds of models/README.md.
-#include "tools/measure/accuracy.h"
 #include "formats/gguf/export.h"
 #include "formats/llama2c.h"
 #include "tests/temp_dir.h"
+#include "tools/measure/accuracy.h"
 
 #include <cstdlib>
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The folders of tests/families whose cases have padding or an encoder's input: BERT, RoBERTa, DistilBERT, T5,
-// Marian, BART, mBART and M2M100, against the transcription in double precision that wrote their numbers (tests/families/README.md).
+// Marian, BART, mBART and M2M100, compared with the transcription in double precision (tests/families/README.md).
 #include "formats/source.h"
 #include "tests/formats/encoder_run.h"
 

@@ -173,7 +173,8 @@ TEST(GgufSource, KeepsTheTokenizerAndTheText) {
     EXPECT_EQ(after.encoding(), before.encoding());
     for (const char* text :
          {"Once upon a time", "  two  spaces\n\n", "na\xc3\xafve \xf0\x9f\x98\x80 <|endoftext|>", ""})
-        for (const bool special : {false, true}) EXPECT_EQ(after.encode(text, {special}), before.encode(text, {special}));
+        for (const bool special : {false, true})
+            EXPECT_EQ(after.encode(text, {special}), before.encode(text, {special}));
     GenerateOptions options;
     options.max_tokens = 40;
     options.sampling.temperature = 0;
