@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Makes the Debian package and checks its files. With ORDO_TEST_ROOT=DIR, it is also installed and used in a copy of DIR,
-# the root of a bare Debian 12 (`debootstrap --variant=minbase bookworm DIR`). apt needs its packages, and chroot root.
+# Makes the Debian package and checks its files. With ORDO_TEST_ROOT=DIR, it is installed and used in a copy of DIR, the
+# root of a bare Debian 12 (`debootstrap --variant=minbase bookworm DIR`). apt needs its packages, and chroot root.
 #   SCRATCH=DIR run.sh BUILD
 set -u
 unset MAKEFLAGS MAKELEVEL MFLAGS

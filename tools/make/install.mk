@@ -24,14 +24,12 @@ SHELL_FILES := $(addprefix share/,bash-completion/completions/ordo zsh/site-func
   fish/vendor_completions.d/ordo.fish man/man1/ordo.1)
 PACKAGE_FILES := $(addprefix $(libdir)/,pkgconfig/ordo.pc cmake/ordo/ordo-config.cmake cmake/ordo/ordo-config-version.cmake)
 # Where python3 looks for modules in PREFIX; share/ordo if it looks nowhere there.
-ifndef PYTHONDIR
-PYTHONDIR := $(or $(shell python3 -c 'import sys; print(next((p[len("$(PREFIX)/"):] for p in sys.path \
+PYTHONDIR ?= $(or $(shell python3 -c 'import sys; print(next((p[len("$(PREFIX)/"):] for p in sys.path \
   if p.startswith("$(PREFIX)/") and p.endswith("-packages") and not p.startswith("$(PREFIX)/local/")), ""))' 2>/dev/null),share/ordo)
-endif
 # What uninstall removes: files by their names, and folders of our own once they are empty.
 LAID_DOWN = bin/ordo bin/ordo-lab $(libdir)/libordo.a $(PYTHONDIR)/ordo.py $(SHELL_FILES) $(PACKAGE_FILES) \
   $(addprefix include/ordo/,$(notdir $(HEADERS))) $(addprefix share/ordo/,$(SHIPPED) $(KEPT))
-OWN_FOLDERS := $(PYTHONDIR)/__pycache__ include/ordo $(libdir)/cmake/ordo share/ordo/weights share/ordo/bench/results share/ordo/bench share/ordo
+OWN_FOLDERS = $(PYTHONDIR)/__pycache__ include/ordo $(libdir)/cmake/ordo share/ordo/weights share/ordo/bench/results share/ordo/bench share/ordo
 filled_in = sed -e 's|@VERSION@|$(VERSION)|' -e 's|@LIBS@|$(LIBS)|' -e 's|@LIBDIR@|$(libdir)|' -e 's|@UP@|$(strip $(up))|'
 install: all ## PREFIX=/usr/local LIBDIR=lib DESTDIR=
 	install -d $(call at,bin $(libdir)/pkgconfig $(libdir)/cmake/ordo $(PYTHONDIR) include/ordo share/ordo/weights share/ordo/bench/results $(dir $(SHELL_FILES)))
