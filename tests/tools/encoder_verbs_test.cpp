@@ -19,7 +19,8 @@ protected:
         const std::filesystem::path to = dir_ / name;
         std::filesystem::create_directories(to);
         for (const char* file : {"config.json", "model.safetensors"})
-            std::filesystem::copy_file("tests/families/" + name + "/" + file, to / file);
+            std::filesystem::copy_file("tests/families/" + name + "/" + file, to / file,
+                                       std::filesystem::copy_options::overwrite_existing);
         put_file(to / "tokenizer.json", word_tokenizer());
         return to.string();
     }

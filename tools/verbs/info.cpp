@@ -102,8 +102,8 @@ std::string blueprint_lines(const Blueprint& blueprint) {
 
 void write_as_text(const std::filesystem::path& path, const Source& source, const Model& model) {
     const auto& impl = impl_of(model);
-    std::string out = "parameters: " + grouped(parameters_of(source)) +
-                      "\ncontext: " + grouped(static_cast<std::uint64_t>(model.context())) + " tokens\n";
+    std::string out = "size: " + grouped(parameters_of(source)) + " parameters, context of " +
+                      grouped(static_cast<std::uint64_t>(model.context())) + " tokens\n";
     out += "file: " + printable_path(path) + ", " + grouped(source.tensors.size()) + " bytes\n";
     out += "format: " + source.format + "\n";
     if (const std::string hash = hash_of(path); !hash.empty()) out += "sha256: " + hash + "\n";
