@@ -15,7 +15,8 @@ void add_encoder(Blueprint& b, int layers) {
     Blueprint encoder = b.like_this();
     encoder.mask = Mask::bidirectional;
     encoder.n_layers = layers;
-    b.encoder = {std::move(encoder)};
+    b.encoder.clear();
+    b.encoder.push_back(std::move(encoder));
     b.cross_attention = true;
 }
 

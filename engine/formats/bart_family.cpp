@@ -9,7 +9,8 @@ namespace ordo {
 namespace {
 
 void add_encoder(Blueprint& b, const Blueprint& encoder) {
-    b.encoder = {encoder};
+    b.encoder.clear();
+    b.encoder.push_back(encoder);
     b.encoder.front().mask = Mask::bidirectional;
     b.cross_attention = true;
 }

@@ -79,7 +79,7 @@ elsewhere() {
 }
 # As root with no DESTDIR, ldconfig is run; where it finds the library nothing is said.
 registered() {
-    mkdir "$SCRATCH/bin" && printf '#!/bin/sh\necho "$@" >>%s/ldconfig\necho "x => %s/lib/libordo.so.1"\n' "$SCRATCH" "$SCRATCH" >"$SCRATCH/bin/ldconfig" &&
+    mkdir "$SCRATCH/bin" && printf '#!/bin/sh\necho "$@" >>%s/ldconfig\n[ $# -eq 0 ] || echo "x => %s/lib/libordo.so.1"\n' "$SCRATCH" "$SCRATCH" >"$SCRATCH/bin/ldconfig" &&
         chmod +x "$SCRATCH/bin/ldconfig" && said=$(PATH="$SCRATCH/bin:$PATH" tools/scripts/register_library.sh "$SCRATCH/lib" libordo.so.1) && [ -z "$said" ] &&
         { [ "$(id -u)" -ne 0 ] || grep -qx '' "$SCRATCH/ldconfig"; }
 }
