@@ -37,7 +37,7 @@ Q := $(if $(V),,@)
 
 include tools/make/flags.mk
 # Objects depend on the flags that they were compiled with, and on no other text of the Makefile.
-SETTINGS := $(BUILD)/flags tools/make/flags.mk
+SETTINGS := $(BUILD)/flags tools/make/flags.mk tools/make/precompiled.mk
 ifeq ($(filter help clean uninstall format,$(MAKECMDGOALS)),)
 $(shell mkdir -p $(BUILD); echo '$(CXX) $(FLAGS) $(MODE_FLAGS) $(CXXFLAGS)' >$(BUILD)/flags.new; \
   cmp -s $(BUILD)/flags.new $(BUILD)/flags && rm $(BUILD)/flags.new || mv $(BUILD)/flags.new $(BUILD)/flags)

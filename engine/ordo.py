@@ -160,7 +160,7 @@ def _made(pointer):
 
 
 def _filled(call, kind):
-    """What a function with a buffer writes: call(out, capacity) returns the whole length."""
+    """The text that a function writes into a buffer: call(out, capacity) returns the whole length."""
     length = call(None, 0)
     if length < 0:
         raise Error()

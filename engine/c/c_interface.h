@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the functions of the C interface share: handles, errors, and structures of callers with older headers.
+// Shared by the functions of the C interface: handles, errors, and structures of callers with older headers.
 #pragma once
 
 #include "ordo.h"
@@ -27,7 +27,7 @@ struct ordo_batch {
 
 namespace ordo::c {
 
-// Of fixed size: an error is told even where memory is what there is none of.
+// Of fixed size, so that an error can be reported when no memory is left.
 struct LastError {
     ordo_status status = ORDO_OK;
     std::array<char, 1024> text{};
@@ -41,7 +41,7 @@ inline void remember(ordo_status status, const char* text) noexcept {
     last_error.text[length] = '\0';
 }
 
-// What compute() returns, or `failed` and the error remembered: no exception leaves the library.
+// Returns the value of compute(), or remembers the error and returns `failed`. No exception leaves the library.
 template <class Result, class Compute>
 Result guarded(Result failed, const Compute& compute) noexcept {
     try {
@@ -79,7 +79,7 @@ std::span<T> span_of(T* data, std::size_t count, const char* what) {
     return {data, count};
 }
 
-// A structure of the caller's, who may have been compiled when it had fewer fields: what it lacks is as by default.
+// Reads a structure of the caller, who may have been compiled when it had fewer fields. Missing fields are defaults.
 template <class T>
 T read(const T* given, void (*defaults)(T*), const char* what) {
     T all;

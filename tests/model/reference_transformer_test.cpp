@@ -149,7 +149,7 @@ TEST(ReferenceTransformer, PlacesOfNorms) {
         all.each(name, [](Matrix& m) { fill(m, 0); });
     EXPECT_LE(difference(run(sandwich, all), run(nothing, all)), same);
 
-    // Without the norms before, what a branch reads is of another size.
+    // Without the norms before, the input of a branch has another size.
     Blueprint after = plan();
     after.norm_place = NormPlace::after;
     EXPECT_LE(difference(run(after, all), run(nothing, all)), same);

@@ -12,7 +12,7 @@ EDIT_LIBS := $(if $(wildcard $(SYSROOT)/usr/include/histedit.h),-ledit)
 TOOL_LIBS := -lmd $(EDIT_LIBS)
 
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual -Wno-psabi -Werror
-# Runs on any x86-64 with SSE4.2 and any ARM64; engine/kernels holds what newer machines are given at run time. Never
+# Runs on any x86-64 with SSE4.2 and any ARM64; engine/kernels has code for newer machines, chosen at run time. Never
 # -ffast-math: masks are -inf. Outside kernels no product is fused with a sum: an x86-64-v2 cannot, and bits are to be the same.
 MARCH := $(if $(filter aarch64,$(MACHINE)),-march=armv8-a -ffp-contract=off,-march=x86-64-v2)
 FLAGS = -std=c++20 $(MARCH) -fno-math-errno -fopenmp $(WARNINGS) -Iengine -I. $(OPENBLAS_CFLAGS) $(SYSROOT_FLAGS)
@@ -74,7 +74,7 @@ endif
 $(addprefix $(BUILD)/,engine/io/%.o engine/formats/%.o engine/text/%.o models/%.o): LEVEL := $(reading)
 $(addprefix $(BUILD)/,tools/%.o bench/%.o tests/%.o): LEVEL := $(programs)
 
-# For libordo.so, which shows the public interface alone; what the library calls of its own is bound when it is linked.
+# For libordo.so, which exports the public interface alone; calls inside the library are bound when it is linked.
 library := -fPIC -fvisibility=hidden -fno-semantic-interposition
 $(BUILD)/engine/%.o $(BUILD)/models/%.o: LIB_FLAGS := $(library)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# What is laid down in PREFIX, and removed from there.
+# Installs files in PREFIX, and removes them from there.
 
 .PHONY: install uninstall deb
 # White space would make several paths of one, and a quote would end the quotes of the commands below.
@@ -26,7 +26,7 @@ PACKAGE_FILES := $(addprefix $(libdir)/,pkgconfig/ordo.pc cmake/ordo/ordo-config
 # Where python3 looks for modules in PREFIX; share/ordo if it looks nowhere there.
 PYTHONDIR ?= $(or $(shell python3 -c 'import sys; print(next((p[len("$(PREFIX)/"):] for p in sys.path \
   if p.startswith("$(PREFIX)/") and p.endswith("-packages") and not p.startswith("$(PREFIX)/local/")), ""))' 2>/dev/null),share/ordo)
-# What uninstall removes: files by their names, and folders of our own once they are empty.
+# uninstall removes files by their names, and folders of our own once they are empty.
 LAID_DOWN = bin/ordo bin/ordo-lab $(libdir)/libordo.a $(PYTHONDIR)/ordo.py $(SHELL_FILES) $(PACKAGE_FILES) \
   $(addprefix include/ordo/,$(notdir $(HEADERS))) $(addprefix share/ordo/,$(SHIPPED) $(KEPT))
 OWN_FOLDERS = $(PYTHONDIR)/__pycache__ include/ordo $(libdir)/cmake/ordo share/ordo/weights share/ordo/bench/results share/ordo/bench share/ordo
@@ -50,7 +50,7 @@ install: all ## PREFIX=/usr/local LIBDIR=lib DESTDIR=
 	$(if $(SHIPPED),install -m 644 $(SHIPPED) $(call at,share/ordo/weights))
 	$(if $(KEPT),install -m 644 $(KEPT) $(call at,share/ordo/bench/results))
 	@$(if $(DESTDIR),,tools/scripts/register_library.sh $(PREFIX)/$(libdir) $(SONAME))
-uninstall: ## what install laid down
+uninstall: ## remove the installed files
 	rm -f $(call at,$(LAID_DOWN)) $(call at,$(libdir))/libordo.so* $(call at,$(PYTHONDIR)/__pycache__)/ordo.*.pyc
 	for folder in $(call at,$(OWN_FOLDERS)); do [ ! -d "$$folder" ] || rmdir --ignore-fail-on-non-empty "$$folder"; done
 

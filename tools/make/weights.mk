@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# What trains the shipped weights, and measures them again.
+# Trains the shipped weights, and measures them again.
 
 .PHONY: weights seeds results
 weights: program lab ## CORPUS=DIR: train the shipped weights again, by way of build/weights, two at a time

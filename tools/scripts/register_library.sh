@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# After an installation: lets the loader find the library, where the user may, or says what a program needs.
+# After an installation: runs ldconfig if the user may, or says how programs find the library.
 #   register_library.sh FOLDER LIBRARY
 set -u
 PATH=$PATH:/usr/sbin:/sbin
