@@ -81,8 +81,8 @@ released:
 	@$(MAKE) MODE=release test-binary
 endif
 
-# With STEPS, the number of lines to come, each line says which one it is.
-say = @$(if $(STEPS),echo >>$(BUILD)/steps; printf '  [%d/%d] %s %s\n' $$(wc -l <$(BUILD)/steps) $(STEPS) '$1' $(or $2,$<),echo "  $1 $(or $2,$<)")
+# With STEPS, the number of lines to come, each line says which one it is: several are written at a time.
+say = @$(if $(STEPS),echo $$$$ >>$(BUILD)/steps; printf '  [%d/%d] %s %s\n' $$(grep -nx $$$$ $(BUILD)/steps | tail -n 1 | cut -d: -f1) $(STEPS) '$1' $(or $2,$<),echo "  $1 $(or $2,$<)")
 
 $(BUILD)/%.o: %.cpp $(SETTINGS) | $(SYSROOT)
 	@mkdir -p $(@D)
