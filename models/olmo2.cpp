@@ -23,7 +23,7 @@ Blueprint make() {
     return b;
 }
 
-// What the published class takes for keys that a file leaves out.
+// The defaults of the published class for missing keys.
 constexpr std::string_view defaults = R"({"max_position_embeddings": 2048})";
 
 ModelPlan plan_of_config(const Config& given, const TensorStore&) {

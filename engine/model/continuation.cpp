@@ -66,8 +66,8 @@ Token framed_language(const Tokenizer& tokenizer) {
     return -1;
 }
 
-// What the encoder reads: the text in the tokenizer's frame, or of many languages as transformers does now, whatever
-// the frame of an older file: the language, the text, the end; of mBART's first models the text, the end, the language.
+// The input of the encoder: the text in the tokenizer's frame. Models of many languages follow transformers' present
+// order, whatever the frame of an older file: language, text, end; or, for mBART's first models, text, end, language.
 std::vector<Token> input_of(const Model& model, std::string_view prompt, const Options& options) {
     if (!model.has_encoder()) return {};
     const Model::Impl& m = impl_of(model);

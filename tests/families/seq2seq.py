@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""T5, BART, Marian, mBART and M2M100: an encoder, and a decoder that attends to what it makes (Raffel et al. 2020;
+"""T5, BART, Marian, mBART and M2M100: an encoder, and a decoder that attends to its output (Raffel et al. 2020;
 Junczys-Dowmunt et al. 2018)."""
 import math
 

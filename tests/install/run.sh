@@ -170,7 +170,7 @@ older() { # the first error of a compiler that is set to C++17
     echo '#include <ordo/ordo.h>' | ${CXX:-c++} -std=c++17 -fsyntax-only -x c++ $(pkg --cflags) - 2>&1 |
         grep -m 1 'error:' | grep 'need C++20: compile with -std=c++20'
 }
-check 'C++17 is told what it needs' older
+check 'C++17 is told that it needs C++20' older
 check 'api.c builds' build_c api
 unloads() { # a program can open the library, use it on several threads, and close it
     # shellcheck disable=SC2046
@@ -191,7 +191,7 @@ check 'api.c has what the header says, and writes the same' writes_the_same "$ou
 python=$(find "$prefix" -name ordo.py -printf '%h')
 export PYTHONDONTWRITEBYTECODE=1
 check 'generate.py writes the same' writes_the_same env PYTHONPATH="$python" python3 "$outside/generate.py"
-check 'ordo.py has what the library has, and writes the same' writes_the_same env PYTHONPATH="$python" python3 tests/install/use.py
+check 'ordo.py offers the library, and writes the same' writes_the_same env PYTHONPATH="$python" python3 tests/install/use.py
 check 'ordo.py has the structures of ordo_c.h' layouts
 check 'batch writes the same' writes_the_same "$outside/batch"
 check 'threads writes the same' writes_the_same "$outside/threads"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How calls of a session and a batch are written: what compiles, and what must not.
+// The calls of a session and a batch that compile, and the calls that must not compile.
 #include "tests/model/small_models.h"
 
 #include <gtest/gtest.h>

@@ -10,7 +10,7 @@ std::string repeated(const std::string& part, int n) {
     return all;
 }
 
-// As a JSON string; the bytes of a text that is no UTF-8 stay what they are, to be refused.
+// As a JSON string. Bytes that are not UTF-8 stay unchanged, and are to be refused.
 std::string quoted(const std::string& text) {
     std::string out = "\"";
     for (const char c : text) {
