@@ -11,7 +11,7 @@ std::string repeated(const std::string& part, int n) {
 }
 
 // As a JSON string. Bytes that are not UTF-8 stay unchanged, and are to be refused.
-std::string quoted(const std::string& text) {
+std::string json_string(const std::string& text) {
     std::string out = "\"";
     for (const char c : text) {
         if (c == '"' || c == '\\')
@@ -111,8 +111,8 @@ std::string pattern(Dice& d, int depth = 0) {
 std::string pattern_member(Dice& d) {
     static const Choices known{"(?:a|a){22}[bc]",  "(a+)+$",   "(a|aa)+$",     "(.*)\\1{2}x", "(?:a?){30}a{30}",
                                "\\s+(?!\\S)|\\s+", "(x+x+)+y", "(?=(a+))\\1b", "(.+)+\\d",    "([a-zA-Z]+)*1"};
-    if (d.once_in(3)) return R"({"String":)" + quoted(d.once_in(8) ? "" : letters(d, 40)) + "}";
-    return R"({"Regex":)" + quoted(d.once_in(3) ? d.of(known) : pattern(d)) + "}";
+    if (d.once_in(3)) return R"({"String":)" + json_string(d.once_in(8) ? "" : letters(d, 40)) + "}";
+    return R"({"Regex":)" + json_string(d.once_in(3) ? d.of(known) : pattern(d)) + "}";
 }
 
 // ---- Components -----------------------------------------------------------------------------------
@@ -122,14 +122,14 @@ std::string boolean(Dice& d) {
 }
 std::string replacing(Dice& d) {
     return R"({"type":"Replace","pattern":)" + pattern_member(d) + R"(,"content":)" +
-           quoted(d.once_in(10) ? repeated("a", 60'000) : letters(d, 30)) + "}";
+           json_string(d.once_in(10) ? repeated("a", 60'000) : letters(d, 30)) + "}";
 }
 std::string metaspace(Dice& d) {
-    return R"({"type":"Metaspace","replacement":)" + quoted(d.once_in(4) ? letters(d, 2) : "\u2581") +
+    return R"({"type":"Metaspace","replacement":)" + json_string(d.once_in(4) ? letters(d, 2) : "\u2581") +
            R"(,"prepend_scheme":")" + d.of({"always", "first", "never"}) + R"(","split":)" + boolean(d) + "}";
 }
 std::string strip(Dice& d) {
-    return R"({"type":"Strip","content":)" + quoted(d.of(atoms())) + R"(,"start":)" +
+    return R"({"type":"Strip","content":)" + json_string(d.of(atoms())) + R"(,"start":)" +
            d.of({"0", "1", "3", "1000000000", "-1"}) + R"(,"stop":)" + d.of({"0", "1", "18446744073709551615"}) + "}";
 }
 std::string byte_level(Dice& d) {
@@ -148,7 +148,7 @@ std::string normalizer(Dice& d) {
     case 2:
         return R"({"type":"Strip","strip_left":)" + boolean(d) + R"(,"strip_right":)" + boolean(d) + "}";
     case 3:
-        return R"({"type":"Prepend","prepend":)" + quoted(d.once_in(10) ? repeated("ab", 30'000) : letters(d, 30)) +
+        return R"({"type":"Prepend","prepend":)" + json_string(d.once_in(10) ? repeated("ab", 30'000) : letters(d, 30)) +
                "}";
     case 4:
         return R"({"type":"Precompiled","precompiled_charsmap":)" +
@@ -184,7 +184,7 @@ std::string decoder(Dice& d) {
     case 0:
         return R"({"type":")" + d.of({"ByteFallback", "Fuse", "ByteLevel", "BPEDecoder"}) + "\"}";
     case 1:
-        return R"({"type":"WordPiece","prefix":)" + quoted(letters(d, 4)) + R"(,"cleanup":)" + boolean(d) + "}";
+        return R"({"type":"WordPiece","prefix":)" + json_string(letters(d, 4)) + R"(,"cleanup":)" + boolean(d) + "}";
     case 2:
         return metaspace(d);
     case 3:
@@ -228,7 +228,7 @@ std::string added_tokens(Dice& d, int first) {
     std::string list;
     for (int i = 0, n = d.once_in(20) ? 2000 : d.below(4); i < n; ++i)
         list += (i > 0 ? "," : "") + (R"({"id":)" + std::to_string(first + i) + R"(,"content":)") +
-                quoted(d.once_in(30) ? repeated("a", 20'000) : letters(d, 6)) + R"(,"single_word":)" + boolean(d) +
+                json_string(d.once_in(30) ? repeated("a", 20'000) : letters(d, 6)) + R"(,"single_word":)" + boolean(d) +
                 R"(,"lstrip":)" + boolean(d) + R"(,"rstrip":)" + boolean(d) + R"(,"normalized":)" + boolean(d) +
                 R"(,"special":)" + boolean(d) + "}";
     return list;
@@ -249,17 +249,17 @@ std::string model(Dice& d, int& tokens) {
     std::string vocab;
     if (d.once_in(3)) {
         for (const std::string& piece : pieces)
-            vocab += (vocab.empty() ? "[" : ",[") + quoted(piece) + ",-" + std::to_string(d.below(20)) + ".5]";
+            vocab += (vocab.empty() ? "[" : ",[") + json_string(piece) + ",-" + std::to_string(d.below(20)) + ".5]";
         return R"({"type":"Unigram",)" + fallback + R"("unk_id":)" + d.of({"0", "0", "0", "1", "null", "100000"}) +
                R"(,"vocab":[)" + vocab + "]}";
     }
     const int wrong = d.once_in(30) ? d.below(tokens) : -1;
     for (int i = 0; i < tokens; ++i)
-        vocab += (i > 0 ? "," : "") + quoted(pieces[static_cast<std::size_t>(i)]) + ":" +
+        vocab += (i > 0 ? "," : "") + json_string(pieces[static_cast<std::size_t>(i)]) + ":" +
                  std::to_string(i == wrong ? i + 1 : i);
     if (d.once_in(2))
         return R"({"type":"WordPiece","unk_token":"[UNK]","continuing_subword_prefix":)" +
-               quoted(d.of({"##", "", "a"})) + R"(,"max_input_chars_per_word":)" + d.of({"100", "1000000", "0"}) +
+               json_string(d.of({"##", "", "a"})) + R"(,"max_input_chars_per_word":)" + d.of({"100", "1000000", "0"}) +
                R"(,"vocab":{)" + vocab + "}}";
     std::string merges;
     for (int i = 1, n = d.once_in(2) ? d.size(300) : 0; i < n; ++i)
