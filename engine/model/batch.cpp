@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "core/error.h"
+#include "model/memory_limit.h"
 #include "model/session_impl.h"
 
 #include <algorithm>
@@ -113,9 +114,7 @@ Batch::Batch(const Model& model, int max_sessions, int max_tokens) {
     expect_head(m);
     const int capacity = max_tokens == 0 ? m.blueprint.context : max_tokens;
     const std::uint64_t bytes = Pass::bytes(m, Impl::sizes(m, max_sessions, capacity));
-    if (bytes > default_memory_limit())
-        fail(ErrorCode::limit, "batch: ", max_sessions, " sessions take ", bytes, " bytes, more than the ",
-             default_memory_limit(), " that may be used");
+    expect_memory(joined("batch: ", max_sessions, " sessions"), bytes, weight_bytes(m));
     try {
         impl_ = std::make_shared<Impl>(&m, max_sessions, capacity);
     } catch (const std::bad_alloc&) {

@@ -3,6 +3,7 @@
 
 #include "core/error.h"
 #include "core/parallel.h"
+#include "model/memory_limit.h"
 
 #include <algorithm>
 #include <array>
@@ -48,7 +49,8 @@ int checked_capacity(const Stack& model, const SessionOptions& options, const ch
 
 // ---- A sequence -----------------------------------------------------------------------------
 
-Sequence::Sequence(const Stack& of, const SessionOptions& wanted, const char* name, bool whole, int most_memory)
+Sequence::Sequence(const Stack& of, const SessionOptions& wanted, const char* name, bool whole, int most_memory,
+                   std::uint64_t weights, std::uint64_t others)
     : model(&of), what(name), capacity(checked_capacity(of, wanted, name)),
       chunk(whole ? capacity : std::min(wanted.chunk, capacity)), axes(wanted.axes),
       first_position(wanted.first_position) {
@@ -61,10 +63,9 @@ Sequence::Sequence(const Stack& of, const SessionOptions& wanted, const char* na
     if (wanted.forget_past_windows)
         for (int i = 0; i < b.n_layers; ++i) shape.windows.push_back(b.layer(i).window);
     const PassSizes sizes{chunk, head_rows(), capacity, most_memory};
-    const std::uint64_t bytes = KvCache::bytes(shape) + Pass::bytes(of, sizes);
-    if (bytes > default_memory_limit())
-        fail(ErrorCode::limit, what, ": ", capacity, " tokens take ", bytes, " bytes, more than the ",
-             default_memory_limit(), " that may be used");
+    const std::uint64_t bytes = KvCache::bytes(shape) + Pass::bytes(of, sizes) + others;
+    expect_memory(joined(what, ": ", capacity, " tokens"), bytes, weights);
+    session_bytes = bytes;
     try {
         changes_ = of.encodings.changes_beyond();
         by_length_.push_back(of.encodings_for({capacity, changes_.empty() ? capacity : changes_.front()}));
@@ -319,13 +320,11 @@ KvCacheShape memory_shape(const Blueprint& b, int capacity, CacheType type) {
 } // namespace
 
 EncoderInput::EncoderInput(const Model::Impl& of, const SessionOptions& wanted)
-    : model(&of), sequence(*of.encoder, of_input(wanted), "session: encoder", true, 0) {
+    : model(&of), sequence(*of.encoder, of_input(wanted), "session: encoder", true, 0, weight_bytes(of)) {
     const int width = 2 * of.program.enter.sizes.kv_width(), capacity = sequence.capacity;
     const KvCacheShape shape = memory_shape(of.blueprint, capacity, wanted.cache);
-    const std::uint64_t bytes = count_bytes([&] { return std::pair(KvCache(shape), Tensor(capacity, width)); });
-    if (bytes > default_memory_limit())
-        fail(ErrorCode::limit, "session: encoder: to remember ", capacity, " tokens takes ", bytes,
-             " bytes, more than the ", default_memory_limit(), " that may be used");
+    bytes = sequence.session_bytes + count_bytes([&] { return std::pair(KvCache(shape), Tensor(capacity, width)); });
+    expect_memory(joined("session: encoder: ", capacity, " tokens"), bytes, weight_bytes(of));
     try {
         memory = KvCache(shape);
         kv = Tensor(capacity, width);

@@ -12,8 +12,9 @@ inline constexpr int most_axes = 16;                // of positions
 // The tokens of one stack of layers, and their cached state.
 struct Sequence {
     // name: for messages. whole: all tokens are one pass. most_memory: the maximum tokens of an encoder's input for
-    // cross-attention.
-    Sequence(const Stack& of, const SessionOptions& wanted, const char* name, bool whole, int most_memory);
+    // cross-attention. weights: the bytes of the model. others: the bytes of the other parts of the session.
+    Sequence(const Stack& of, const SessionOptions& wanted, const char* name, bool whole, int most_memory,
+             std::uint64_t weights, std::uint64_t others = 0);
 
     // The fed tokens, without padding.
     struct Input {
@@ -44,6 +45,7 @@ struct Sequence {
     const Stack* model; // stays in place when the Model is moved
     const char* what;   // in messages
     int capacity, chunk, axes, first_position;
+    std::uint64_t session_bytes = 0;                // of the cache and the pass, and of those others
     int size = 0;                                   // tokens in the cache
     std::shared_ptr<const EncodingStack> encodings; // for sessions of this capacity, and texts of this length
     KvCache cache;
@@ -91,6 +93,7 @@ struct EncoderInput {
     KvCache memory; // keys and values of each decoder layer
     Tensor kv;      // for one of them, [capacity, 2 kv_width]
     RowScratch scratch;
+    std::uint64_t bytes = 0; // of all this
 };
 
 } // namespace ordo

@@ -2,6 +2,7 @@
 #include "model/session_impl.h"
 
 #include "core/error.h"
+#include "model/memory_limit.h"
 
 #include <algorithm>
 #include <utility>
@@ -21,7 +22,8 @@ std::unique_ptr<EncoderInput> input_of(const Model::Impl& model, const SessionOp
 
 // In a bidirectional model a token's keys depend on all later tokens, so the whole input is one pass.
 Session::Impl::Impl(const Model::Impl& of, const SessionOptions& wanted, std::unique_ptr<EncoderInput> encoder)
-    : Sequence(of, wanted, "session", of.blueprint.bidirectional(), encoder ? encoder->sequence.capacity : 0),
+    : Sequence(of, wanted, "session", of.blueprint.bidirectional(), encoder ? encoder->sequence.capacity : 0,
+               weight_bytes(of), encoder ? encoder->bytes : 0),
       input(std::move(encoder)) {
     if (input) memory = &input->memory;
 }

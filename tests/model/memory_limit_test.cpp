@@ -2,6 +2,7 @@
 // A model whose weights exceed the limit is refused before they are read. The error says which type would fit.
 #include "formats/llama2c.h"
 #include "io/control_group.h"
+#include "model/memory_limit.h"
 #include "tests/model/small_models.h"
 #include "tests/temp_dir.h"
 #include "tests/tools/program.h"
@@ -84,6 +85,62 @@ TEST(MemoryLimit, OfThisMachineIsKnownToTheProgram) {
             EXPECT_LT(outcome.peak_kilobytes, 100'000);
         }
     }
+}
+
+// A container of 300 MiB, one level above the process, as in tests/io/control_group_test.cpp.
+TEST(MemoryLimit, AGroupHoldsWeightsAndSessionTogether) {
+    const test::TempDir dir;
+    const std::filesystem::path proc = dir / "proc/self", group = dir / "sys/fs/cgroup/box/run";
+    std::filesystem::create_directories(proc);
+    std::filesystem::create_directories(group);
+    test::put_file(proc / "cgroup", "0::/box/run\n");
+    test::put_file(proc / "mountinfo", "30 22 0:26 / /sys/fs/cgroup rw shared:4 - cgroup2 cgroup2 rw,nsdelegate\n");
+    test::put_file(group.parent_path() / "memory.max", "314572800\n");
+    const std::uint64_t limit = usable_memory(dir.path()) / 5 * 4;
+    EXPECT_EQ(limit, 251'658'240u); // four fifths
+    EXPECT_NO_THROW(expect_memory("session: 64 tokens", 51'658'240, 200'000'000, limit));
+    const auto message = [&](std::uint64_t bytes, std::uint64_t weights) {
+        try {
+            expect_memory("session: 64 tokens", bytes, weights, limit);
+        } catch (const Error& error) {
+            EXPECT_EQ(error.code, ErrorCode::limit); // exit 4
+            return std::string(error.what());
+        }
+        return std::string("accepted");
+    };
+    EXPECT_EQ(message(51'658'241, 200'000'000), "session: 64 tokens take 51658241 bytes and the weights 200000000, "
+                                                "together more than the 251658240 that may be used");
+    constexpr std::uint64_t most = std::numeric_limits<std::uint64_t>::max(); // whose sum would wrap around
+    EXPECT_NE(message(most, 200'000'000), "accepted");
+    EXPECT_NE(message(1, most), "accepted");
+}
+
+// Each of the two would fit alone.
+TEST(MemoryLimit, SessionsAndBatchesCountTheWeights) {
+    Blueprint b = small_blueprint();
+    const Model plain = random_model(b, "rope", 12);
+    const std::uint64_t weights = weight_bytes(impl_of(plain));
+    EXPECT_GE(weights, 4 * (101 * 40 + 2 * (4 * 40 * 40 + 3 * 40 * 52)) + 0u); // embedding and two layers, as floats
+    b.context = most_session_tokens;
+    b.n_heads = b.n_kv_heads = 1;
+    b.n_layers = 16;
+    b.d_head = 1024; // 512 GiB of keys and values
+    add_encoder(b);
+    const Model model = random_model(b, "none", 12);
+    const std::string tail = " bytes and the weights " + std::to_string(weight_bytes(impl_of(model))) +
+                             ", together more than the " + std::to_string(default_memory_limit()) + " that may be used";
+    const auto expect_message = [&](const std::string& begin, const auto& make) {
+        try {
+            make();
+            ADD_FAILURE() << "accepted: " << begin;
+        } catch (const Error& error) {
+            const std::string text = error.what();
+            EXPECT_TRUE(text.starts_with(begin) && text.ends_with(tail)) << text;
+        }
+    };
+    if (usable_memory() > std::uint64_t{1} << 39) GTEST_SKIP() << "a machine of " << usable_memory() << " bytes";
+    expect_message("session: encoder: 4194304 tokens take ", [&] { Session(model, {.capacity = 1 << 22}); });
+    expect_message("batch: 1000000000 sessions take ", [&] { Batch(model, 1'000'000'000, 1 << 22); });
 }
 
 } // namespace
