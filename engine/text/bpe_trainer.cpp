@@ -9,6 +9,7 @@
 #include <queue>
 #include <tuple>
 #include <unordered_map>
+#include <utility>
 
 namespace ordo {
 namespace {
@@ -19,17 +20,20 @@ struct Word {
     std::int64_t count = 0;
 };
 
-// Far above any word of any language. Longer pieces are cut, because each merge scans its whole words.
-constexpr std::size_t longest_word = std::size_t{1} << 16; // bytes
-constexpr std::size_t most_words = std::size_t{1} << 28;   // bytes of distinct words; later new words are not counted
+// Longer than almost any word. Longer pieces are cut, because each merge scans its whole words.
+constexpr std::size_t longest_word = 256; // bytes
+// The memory of distinct words, with the lists of the pairs in them. Natural texts repeat words and stay far below
+// this room. Once it is full, new words are not counted.
+constexpr std::size_t word_bytes = 176, letter_bytes = 12, least_room = std::size_t{24} << 20;
 
 std::vector<Word> count_words(std::string_view corpus) {
     const AddedTokens separator({{0, std::string(end_of_text_name)}});
     std::unordered_map<std::string_view, std::size_t> index;
     std::vector<Word> words; // in the order of their first occurrence
-    std::size_t bytes = 0;
+    std::size_t room = least_room + 2 * corpus.size();
     const auto on_word = [&](std::string_view piece) {
-        if (bytes + piece.size() > most_words) {
+        const std::size_t bytes = word_bytes + letter_bytes * piece.size();
+        if (bytes > room) {
             if (const auto known = index.find(piece); known != index.end()) ++words[known->second].count;
             return;
         }
@@ -38,7 +42,7 @@ std::vector<Word> count_words(std::string_view corpus) {
             Word& word = words.emplace_back();
             word.ids.reserve(piece.size());
             for (const char c : piece) word.ids.push_back(static_cast<unsigned char>(c));
-            bytes += piece.size();
+            room -= bytes;
         }
         ++words[at->second].count;
     };
@@ -58,7 +62,6 @@ public:
         for (std::size_t w = 0; w < words_.size(); ++w) {
             const Word& word = words_[w];
             for (std::size_t i = 0; i + 1 < word.ids.size(); ++i) change(word.ids[i], word.ids[i + 1], word.count, w);
-            if (changed_.size() > longest_word) queue_changed();
         }
         queue_changed();
     }
@@ -100,6 +103,7 @@ private:
     struct Pair {
         std::int64_t count = 0;
         std::int64_t queued = 0;          // the count of its newest entry in the queue
+        bool changed = false;             // it is in the list of changed pairs
         std::vector<std::uint32_t> words; // that contain it, or once did
     };
     struct Candidate {
@@ -115,19 +119,19 @@ private:
     }
 
     void change(Token left, Token right, std::int64_t by, std::size_t at) {
-        const auto word = static_cast<std::uint32_t>(at); // fewer than most_words
+        const auto word = static_cast<std::uint32_t>(at); // the room for words ends long before
         const std::uint64_t k = key(left, right);
         Pair& pair = pairs_[k];
         pair.count += by;
         if (by > 0 && (pair.words.empty() || pair.words.back() != word)) pair.words.push_back(word);
-        changed_.push_back(k);
+        if (!std::exchange(pair.changed, true)) changed_.push_back(k);
     }
 
     void queue_changed() {
         for (const std::uint64_t k : changed_) {
             const auto at = pairs_.find(k);
-            if (at == pairs_.end()) continue;
             Pair& pair = at->second;
+            pair.changed = false;
             if (pair.count == 0) {
                 pairs_.erase(at);
             } else if (pair.count != pair.queued) {

@@ -62,19 +62,9 @@ std::string read_text(const std::filesystem::path& file) {
 // last ends before a blank, or else at a character.
 constexpr std::size_t portion = std::size_t{1} << 20;
 
-// Reserves memory for the tokens of the whole text, estimated from the tokens of its first bytes. A vector that doubles
-// its size would take up to three times as much while it moves.
-void make_room(std::vector<Token>& tokens, std::size_t more, std::size_t bytes_done, std::size_t bytes_of_all) {
-    const std::size_t needed = tokens.size() + more;
-    if (needed <= tokens.capacity()) return;
-    const double growth =
-        bytes_done < portion ? 2 : static_cast<double>(bytes_of_all) / static_cast<double>(bytes_done);
-    tokens.reserve(std::max(needed + needed / 64, static_cast<std::size_t>(static_cast<double>(needed) * growth)));
-}
-
-// bytes_done: the bytes of the text before this document.
-void encode_in_portions(const Tokenizer& tokenizer, std::string_view document, std::size_t bytes_done,
-                        std::size_t bytes_of_all, std::vector<Token>& out) {
+// Calls on_tokens with those of each portion.
+void encode_in_portions(const Tokenizer& tokenizer, std::string_view document,
+                        const std::function<void(std::span<const Token>)>& on_tokens) {
     std::vector<Token> some;
     while (!document.empty()) {
         std::size_t end = document.size();
@@ -86,9 +76,7 @@ void encode_in_portions(const Tokenizer& tokenizer, std::string_view document, s
         some.clear();
         tokenizer.encode(document.substr(0, end), false, some);
         document.remove_prefix(end);
-        bytes_done += end;
-        make_room(out, some.size(), bytes_done, bytes_of_all);
-        out.insert(out.end(), some.begin(), some.end());
+        on_tokens(some);
     }
 }
 
@@ -106,29 +94,29 @@ std::string read_part(const std::filesystem::path& file, Part part) {
 
 Corpus::Corpus(const std::filesystem::path& file, const Tokenizer& tokenizer, int length, Part part,
                const std::function<void(std::string_view)>& on_warning)
-    : length_(length), name_(file.filename().string()) {
+    : length_(length), tokens_(tokenizer.vocab_size()), name_(file.filename().string()) {
     std::string text = read_text(file);
     bytes_ = text.size();
     sha256_ = ordo::sha256(text);
     if (tools::unify_newlines(text) && on_warning && part != Part::held_out)
         on_warning(tools::carriage_returns_warning(file.string()));
-    const std::vector<std::string_view> documents = part_of(tools::split_documents(text), part);
-    std::size_t bytes_of_all = 0;
-    for (const std::string_view document : documents) bytes_of_all += document.size();
-    for (const std::string_view document : documents) {
-        const auto first = static_cast<std::int64_t>(tokens_.size());
-        tokens_.push_back(tokenizer.end_of_text());
-        encode_in_portions(tokenizer, document, text_bytes_, bytes_of_all, tokens_);
+    const auto add = [&](std::span<const Token> tokens) {
+        for (std::size_t i = 0; i < tokens.size(); ++i)
+            if (tokens[i] < 0 || tokens[i] >= tokenizer.vocab_size())
+                fail(ErrorCode::model, printable(file.string()), ": token ",
+                     tokens_.size() + static_cast<std::int64_t>(i), ": expected an id from 0 to ",
+                     tokenizer.vocab_size() - 1, ", found ", tokens[i]);
+        tokens_.add(tokens);
+    };
+    const Token end_of_text = tokenizer.end_of_text();
+    for (const std::string_view document : part_of(tools::split_documents(text), part)) {
+        const std::int64_t first = tokens_.size();
+        add({&end_of_text, 1});
+        encode_in_portions(tokenizer, document, add);
         text_bytes_ += document.size();
-        const auto last = static_cast<std::int64_t>(tokens_.size());
-        for (std::int64_t i = first; i < last; ++i)
-            if (const Token id = tokens_[static_cast<std::size_t>(i)]; id < 0 || id >= tokenizer.vocab_size())
-                fail(ErrorCode::model, printable(file.string()), ": token ", i, ": expected an id from 0 to ",
-                     tokenizer.vocab_size() - 1, ", found ", id);
-        for (std::int64_t start = first; start < last; start += length) starts_.push_back(start);
+        for (std::int64_t start = first; start < tokens_.size(); start += length) starts_.push_back(start);
     }
-    while (!starts_.empty() && starts_.back() + length + 1 > static_cast<std::int64_t>(tokens_.size()))
-        starts_.pop_back();
+    while (!starts_.empty() && starts_.back() + length + 1 > tokens_.size()) starts_.pop_back();
     if (starts_.empty())
         fail(ErrorCode::limit, printable(file.string()), ": expected more than ", length, " tokens",
              part == Part::held_out ? " to hold out, a fiftieth of the text" : "", ", found ", tokens_.size(),
@@ -136,9 +124,9 @@ Corpus::Corpus(const std::filesystem::path& file, const Tokenizer& tokenizer, in
 }
 
 void Corpus::window(std::int64_t i, std::span<Token> tokens, std::span<Token> targets) const {
-    const auto* first = tokens_.data() + starts_[static_cast<std::size_t>(i)];
-    std::copy_n(first, length_, tokens.begin());
-    std::copy_n(first + 1, length_, targets.begin());
+    const std::int64_t first = starts_[static_cast<std::size_t>(i)];
+    tokens_.read(first, tokens.first(static_cast<std::size_t>(length_)));
+    tokens_.read(first + 1, targets.first(static_cast<std::size_t>(length_)));
 }
 
 std::int64_t Corpus::shuffled(std::uint64_t seed, std::int64_t n) {

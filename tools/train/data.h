@@ -3,6 +3,7 @@
 #pragma once
 
 #include "text/tokenizer.h"
+#include "tools/train/token_store.h"
 
 #include <filesystem>
 #include <functional>
@@ -31,7 +32,7 @@ public:
            const std::function<void(std::string_view)>& on_warning = {});
 
     std::int64_t windows() const { return static_cast<std::int64_t>(starts_.size()); }
-    std::int64_t tokens() const { return static_cast<std::int64_t>(tokens_.size()); }
+    std::int64_t tokens() const { return tokens_.size(); }
     std::size_t bytes() const { return bytes_; }           // of the file
     std::size_t text_bytes() const { return text_bytes_; } // of the part's documents
     const std::string& sha256() const { return sha256_; }  // of the file, hexadecimal
@@ -45,7 +46,7 @@ public:
 
 private:
     int length_;
-    std::vector<Token> tokens_;
+    TokenStore tokens_;
     std::vector<std::int64_t> starts_, order_;
     std::int64_t epoch_ = -1;
     std::uint64_t order_seed_ = 0;
