@@ -94,10 +94,63 @@ TEST_F(Overwriting, ResumingWithoutACheckpointIsSaid) {
     o.on_warning = [&](std::string_view text) { warnings.emplace_back(text); };
     run(o);
     ASSERT_EQ(warnings.size(), 1u);
-    EXPECT_NE(warnings[0].find("runn.checkpoint: there is none: the training begins anew"), std::string::npos);
+    EXPECT_TRUE(warnings[0].ends_with("runn.checkpoint: found no file: a new training starts")) << warnings[0];
     warnings.clear();
     run(o);
     EXPECT_TRUE(warnings.empty()) << warnings.front();
+    fs::remove(o.checkpoint);
+    run(o);
+    ASSERT_EQ(warnings.size(), 1u);
+    EXPECT_NE(warnings[0].find("starts and replaces " + o.out.string() + " at its end"), std::string::npos);
+}
+
+// With a log it is refused before anything is read, and the log, the weights and the checkpoint stay what they are.
+TEST_F(Overwriting, AMistypedCheckpointLosesNothing) {
+    Options o = options("run");
+    o.checkpoint = dir_ / "run.checkpoint";
+    o.overwrite = false, o.resume = true;
+    run(o);
+    const std::string log = bytes(o.log), weights = bytes(o.out), checkpoint = bytes(o.checkpoint);
+    Options mistyped = o;
+    mistyped.checkpoint = dir_ / "rnu.checkpoint";
+    mistyped.byte_tokenizer = false; // another training altogether
+    try {
+        run(mistyped);
+        ADD_FAILURE() << "accepted";
+    } catch (const Error& error) {
+        EXPECT_EQ(error.code, ErrorCode::usage);
+        EXPECT_NE(std::string(error.what())
+                      .find("rnu.checkpoint: expected the checkpoint of the training that wrote " + o.log.string() +
+                            ", found no file; give another --log"),
+                  std::string::npos)
+            << error.what();
+    }
+    EXPECT_FALSE(fs::exists(mistyped.checkpoint));
+    EXPECT_EQ(bytes(o.log), log);
+    EXPECT_TRUE(bytes(o.out) == weights);
+    EXPECT_TRUE(bytes(o.checkpoint) == checkpoint);
+    run(o); // and the right name still goes on
+}
+
+// A script that always says --resume is killed before the first checkpoint is due, and run again.
+TEST_F(Overwriting, ATrainingHasACheckpointBeforeItsFirstStep) {
+    Options o = options("run");
+    o.checkpoint = dir_ / "run.checkpoint";
+    o.overwrite = false, o.resume = true;
+    o.checkpoint_every = 1000;
+    struct Killed {};
+    o.on_step = [&](std::int64_t step) {
+        EXPECT_EQ(fs::exists(o.checkpoint), step > 0) << step;
+        if (step == 3) throw Killed();
+    };
+    EXPECT_THROW(run(o), Killed);
+    put_file(o.log, bytes(o.log).substr(0, csv_header().size()) + "1,72,0.1,5,1,0,\n"); // rows that it wrote since
+    o.on_step = {};
+    run(o);
+    Options whole = options("whole");
+    run(whole);
+    EXPECT_EQ(losses(o.log), losses(whole.log));
+    EXPECT_TRUE(bytes(o.out) == bytes(whole.out));
 }
 
 } // namespace

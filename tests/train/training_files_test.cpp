@@ -85,7 +85,7 @@ TEST_F(TrainingFiles, WeightsAreWrittenThoughTheCheckpointCannotBe) {
     Options o = with_checkpoint("run");
     o.checkpoint_every = 1000;
     o.on_step = [&](std::int64_t step) {
-        if (step == 12) fs::create_directory(o.checkpoint);
+        if (step == 12) fs::remove(o.checkpoint), fs::create_directory(o.checkpoint);
     };
     const Failed failed = failure(o);
     EXPECT_EQ(failed.code, ErrorCode::io) << failed.text;
@@ -212,7 +212,7 @@ TEST_F(TrainingFiles, AResumedRunCutsNoFileThatIsNotALog) {
     EXPECT_EQ(bytes(o.log), "my notes");
     put_file(o.log, csv_header() + "1,72,0.1,5,1,0,\n"); // of a run whose checkpoint was renamed or lost
     const std::string rows = bytes(o.log);
-    expect_refused(o, ErrorCode::io, "run.csv: expected a log without rows");
+    expect_refused(o, ErrorCode::usage, "run.csv, found no file; give another --log to start a new training");
     EXPECT_EQ(bytes(o.log), rows);
     put_file(o.log, "");
     run(o);

@@ -30,6 +30,7 @@ train)
     [ "$(cat "$corpus" "$val")" = "$(printf 'train\nheld-out')" ] || exit 9
     [ -z "${vocab:-}" ] || { echo "$vocab entries" >"$out" && exit; }
     [ "$keep $(cat "$tokenizer")" = "last 4096 entries" ] || exit 8
+    [ -e "$checkpoint" ] || [ ! -s "$log" ] || exit 7
     [ ! -e "$checkpoint" ] || echo "went on" >&2
     echo state >"$checkpoint" && printf '%s\n' step,tokens,lr,loss,grad_norm,tokens_per_second,validation_loss 1,2048,0,8,1,0, 1,2048,,,,,7 \
         2,4096,0,6,1,0, >"$log"

@@ -46,6 +46,7 @@ train() { # NAME SEED
         case $("$ORDO" info "$OUT/$name.safetensors") in *"$recipe "*) return ;; esac
     fi
     echo "weights: $name"
+    [ -e "$WORK/$name.checkpoint" ] || rm -f "$WORK/$name.csv" # of a training that has ended
     # shellcheck disable=SC2086 # several words
     OMP_NUM_THREADS=1 "$ORDO" train --threads 1 --encoding "$(encoding_of "$1")" --out "$WORK/$name.safetensors" \
         --corpus "$TEXT" --val "$VALIDATION" --tokenizer "$TOKENIZER" $recipe --keep last \

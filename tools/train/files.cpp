@@ -26,6 +26,20 @@ bool is_trained(const fs::path& path) {
     }
 }
 
+// --resume without a checkpoint starts a new training, because scripts always give the option. A training has a
+// checkpoint before its log has rows, so rows without one mean that a name is mistyped or a file is lost.
+void check_start(const Options& o) {
+    const std::string checkpoint = "option --resume: " + printable_path(o.checkpoint);
+    if (is_log(o.log) && File(o.log).size() > csv_header().size())
+        fail(ErrorCode::usage, checkpoint, ": expected the checkpoint of the training that wrote ",
+             printable_path(o.log), ", found no file; give another --log to start a new training");
+    std::error_code error;
+    const bool replaces = fs::exists(o.out, error) && !fs::is_empty(o.out, error);
+    if (o.on_warning)
+        o.on_warning(checkpoint + ": found no file: a new training starts" +
+                     (replaces ? " and replaces " + printable_path(o.out) + " at its end" : ""));
+}
+
 // Tells the files of an earlier run from other files. The weights of an earlier run are replaced only at the end, by
 // complete ones.
 void check_existing(const Options& o) {
@@ -43,8 +57,7 @@ void check_existing(const Options& o) {
                  ": exists; --resume goes on from it, --overwrite replaces it");
         expect(o.checkpoint, is_checkpoint(o.checkpoint), "checkpoint");
     }
-    if (o.resume && !fs::exists(o.checkpoint, error) && o.on_warning)
-        o.on_warning("option --resume: " + printable_path(o.checkpoint) + ": there is none: the training begins anew");
+    if (o.resume && !fs::exists(o.checkpoint, error)) check_start(o);
     if (!fs::exists(o.log, error)) return;
     if (!o.resume && !o.overwrite)
         fail(ErrorCode::usage, "option --log: ", printable_path(o.log),

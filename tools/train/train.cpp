@@ -91,6 +91,7 @@ private:
     std::vector<Token> tokens_, targets_;
     std::vector<int> positions_; // empty if they are not randomised
     std::string init_sha256_;
+    bool starts_checkpoint_ = false; // there was none
     std::int64_t tokens_before_ = 0; // the number of tokens that the initial weights were trained on
 };
 
@@ -120,7 +121,9 @@ Run::Run(const Options& options)
         init_sha256_ = sha256(read_file(o_.init, std::numeric_limits<std::size_t>::max() / 2));
         tokens_before_ = tokens_seen(o_.init);
     }
-    if (o_.resume && std::filesystem::exists(o_.checkpoint)) {
+    const bool has_checkpoint = std::filesystem::exists(o_.checkpoint);
+    starts_checkpoint_ = !o_.checkpoint.empty() && !has_checkpoint;
+    if (o_.resume && has_checkpoint) {
         state_ = load_checkpoint(o_.checkpoint, conditions(), steps_, floats());
         optimizer_.steps = state_.step;
         if (state_.evaluated > 0) progress_.know(state_.validation_loss);
@@ -310,6 +313,10 @@ Metadata Run::record(const Result& result) const {
 // ---- The run ------------------------------------------------------------------------------------
 
 Result Run::train() {
+    if (starts_checkpoint_) { // before the log has rows, which nothing goes on with otherwise
+        if (o_.on_step) o_.on_step(state_.step);
+        save();
+    }
     if (evaluation_is_due() && !evaluate()) return stop();
     while (state_.step < steps_) {
         if (ranks::any(interrupted)) return stop();
