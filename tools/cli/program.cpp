@@ -3,6 +3,7 @@
 
 #include "core/error.h"
 #include "io/opened_files.h"
+#include "tools/cli/completion.h"
 #include "tools/cli/inputs.h"
 #include "tools/cli/machine.h"
 #include "tools/terminal/output.h"
@@ -68,6 +69,10 @@ int dispatch(std::span<const char* const> args) {
     if (first == "--completion") {
         if (args.size() != 2) fail(ErrorCode::usage, "option --completion: expected bash, zsh or fish");
         write_out(completion_text(args[1]));
+        return 0;
+    }
+    if (first == "--complete" && args.size() > 1) { // asked by these scripts
+        write_out(completions(args[1], args.subspan(2)));
         return 0;
     }
     if (first.starts_with('-'))
