@@ -21,7 +21,7 @@ struct Word {
 };
 
 // Longer than almost any word. Longer pieces are cut, because each merge scans its whole words.
-constexpr std::size_t longest_word = 256; // bytes
+constexpr std::size_t longest_word = 1024; // bytes
 // The memory of distinct words, with the lists of the pairs in them. Natural texts repeat words and stay far below
 // this room. Once it is full, new words are not counted.
 constexpr std::size_t word_bytes = 176, letter_bytes = 12, least_room = std::size_t{24} << 20;
@@ -61,7 +61,7 @@ public:
     explicit PairCounts(std::vector<Word> words) : words_(std::move(words)) {
         for (std::size_t w = 0; w < words_.size(); ++w) {
             const Word& word = words_[w];
-            for (std::size_t i = 0; i + 1 < word.ids.size(); ++i) change(word.ids[i], word.ids[i + 1], word.count, w);
+            count(word, word.count, w, [](std::size_t) { return true; });
         }
         queue_changed();
     }
@@ -86,15 +86,17 @@ public:
         for (const std::size_t w : where) {
             Word& word = words_[w];
             merged_.clear();
+            replaced_.clear();
             for (std::size_t i = 0; i < word.ids.size(); ++i) {
                 const bool pair = i + 1 < word.ids.size() && word.ids[i] == left && word.ids[i + 1] == right;
                 merged_.push_back(pair ? product : word.ids[i]);
+                replaced_.insert(replaced_.end(), pair ? 2 : 1, pair);
                 i += pair ? 1 : 0;
             }
             if (merged_.size() == word.ids.size()) continue; // merged since it was recorded
-            for (std::size_t i = 0; i + 1 < word.ids.size(); ++i) change(word.ids[i], word.ids[i + 1], -word.count, w);
+            count(word, -word.count, w, [&](std::size_t i) { return replaced_[i]; });
             word.ids.assign(merged_.begin(), merged_.end());
-            for (std::size_t i = 0; i + 1 < word.ids.size(); ++i) change(word.ids[i], word.ids[i + 1], word.count, w);
+            count(word, word.count, w, [&](std::size_t i) { return word.ids[i] == product; });
         }
         queue_changed();
     }
@@ -118,6 +120,12 @@ private:
         return static_cast<std::uint64_t>(left) << 32 | static_cast<std::uint64_t>(right);
     }
 
+    // Adds to the counts of pairs with such a token.
+    template <class One>
+    void count(const Word& word, std::int64_t by, std::size_t at, const One& is_one) {
+        for (std::size_t i = 0; i + 1 < word.ids.size(); ++i)
+            if (is_one(i) || is_one(i + 1)) change(word.ids[i], word.ids[i + 1], by, at);
+    }
     void change(Token left, Token right, std::int64_t by, std::size_t at) {
         const auto word = static_cast<std::uint32_t>(at); // the room for words ends long before
         const std::uint64_t k = key(left, right);
@@ -147,6 +155,7 @@ private:
     std::priority_queue<Candidate> queue_;
     std::vector<std::uint64_t> changed_; // pairs whose counts changed since the last queue_changed()
     std::vector<Token> merged_;
+    std::vector<bool> replaced_;
 };
 
 } // namespace
