@@ -8,6 +8,7 @@
 #include "formats/source.h"
 #include "formats/special_tokens.h"
 #include "io/control_group.h"
+#include "model/memory_limit.h"
 #include "model/model_file.h"
 
 #include <algorithm>
@@ -128,10 +129,10 @@ std::string type_that_fits(std::span<const TensorSpec> specs, std::span<const As
         options.dtype = name_of(type);
         const MemoryNeed need = memory_need(specs, found, options);
         const std::uint64_t bytes = need.weights + (passing ? need.passing : 0);
-        if (bytes <= limit) return "; dtype " + options.dtype + " takes " + std::to_string(bytes);
+        if (bytes <= limit) return "; dtype " + options.dtype + " takes " + bytes_text(bytes);
         if (file.empty() && (need.weights <= limit || type == WeightType::q4_0))
             file = (need.weights <= limit ? "; a file in " : "; a smaller model is needed: even a file in ") +
-                   options.dtype + " takes " + std::to_string(need.weights);
+                   options.dtype + " takes " + bytes_text(need.weights);
     }
     return file;
 }
@@ -144,9 +145,9 @@ void check_memory(const std::string& where, std::span<const TensorSpec> specs, s
     const MemoryNeed need = memory_need(specs, found, options);
     const std::uint64_t bytes = need.weights + (ours ? need.passing : 0);
     if (bytes <= limit) return;
-    const std::string of_all = ours ? " of the " + std::to_string(usable_memory()) + " there are" : "";
-    fail(ErrorCode::limit, where, ": the weights take ", bytes, " bytes, more than the ", limit, " that may be used",
-         of_all, type_that_fits(specs, found, options, limit, ours));
+    const std::string of_all = ours ? " of the " + bytes_text(usable_memory()) + " there are" : "";
+    fail(ErrorCode::limit, where, ": the weights take ", bytes_text(bytes), ", more than the ", bytes_text(limit),
+         " that may be used", of_all, type_that_fits(specs, found, options, limit, ours));
 }
 
 // The file's context alone must not make tables larger than its weights; later positions still work. An item of a sum

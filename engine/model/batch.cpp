@@ -118,7 +118,7 @@ Batch::Batch(const Model& model, int max_sessions, int max_tokens) {
     try {
         impl_ = std::make_shared<Impl>(&m, max_sessions, capacity);
     } catch (const std::bad_alloc&) {
-        fail(ErrorCode::limit, "batch: not enough memory for ", max_sessions, " sessions (", bytes, " bytes)");
+        fail(ErrorCode::limit, "batch: not enough memory for ", max_sessions, " sessions (", bytes_text(bytes), ")");
     }
 }
 Batch::Batch(Batch&&) noexcept = default;

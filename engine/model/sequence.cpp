@@ -78,7 +78,7 @@ Sequence::Sequence(const Stack& of, const SessionOptions& wanted, const char* na
         cache = KvCache(shape);
         pass = Pass(of, encodings, sizes);
     } catch (const std::bad_alloc&) {
-        fail(ErrorCode::limit, what, ": not enough memory for ", capacity, " tokens (", bytes, " bytes)");
+        fail(ErrorCode::limit, what, ": not enough memory for ", capacity, " tokens (", bytes_text(bytes), ")");
     }
 }
 
@@ -330,7 +330,8 @@ EncoderInput::EncoderInput(const Model::Impl& of, const SessionOptions& wanted)
         kv = Tensor(capacity, width);
         if (of.weights.convert_rows()) scratch = RowScratch(capacity, of.blueprint.d_model);
     } catch (const std::bad_alloc&) {
-        fail(ErrorCode::limit, "session: encoder: not enough memory for ", capacity, " tokens (", bytes, " bytes)");
+        fail(ErrorCode::limit, "session: encoder: not enough memory for ", capacity, " tokens (", bytes_text(bytes),
+             ")");
     }
 }
 

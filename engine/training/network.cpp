@@ -3,6 +3,7 @@
 
 #include "core/error.h"
 #include "encoding/base/stack.h"
+#include "model/memory_limit.h"
 #include "model/sequence.h"
 #include "training/loss.h"
 
@@ -148,8 +149,8 @@ void check_training_memory(const Blueprint& b, const EncodingStack& encodings, i
     const std::int64_t tokens = static_cast<std::int64_t>(batch) * std::max(length, input);
     if (bytes > static_cast<double>(default_memory_limit()) || tokens > std::numeric_limits<int>::max())
         fail(ErrorCode::limit, "training: steps of ", tokens, " tokens take ",
-             static_cast<std::uint64_t>(std::min(bytes, 0x1p63)), " bytes, more than the ", default_memory_limit(),
-             " that may be used; a smaller batch, context or model takes less");
+             bytes_text(static_cast<std::uint64_t>(std::min(bytes, 0x1p63))), ", more than the ",
+             bytes_text(default_memory_limit()), " that may be used; a smaller batch, context or model takes less");
 }
 
 double Network::loss(const Sequences& in) {

@@ -3,6 +3,7 @@
 #include "formats/llama2c.h"
 #include "io/control_group.h"
 #include "model/memory_limit.h"
+#include "model/sequence.h"
 #include "tests/model/small_models.h"
 #include "tests/temp_dir.h"
 #include "tests/tools/program.h"
@@ -42,8 +43,8 @@ TEST(MemoryLimit, NamesTheWidestTypeThatFits) {
         options.max_memory = bytes;
         const std::string text = refusal(dir / "m", options);
         EXPECT_TRUE(text.starts_with((dir / "m").string() + ": the weights take ")) << text;
-        EXPECT_TRUE(text.ends_with(" bytes, more than the " + std::to_string(bytes) + " that may be used; dtype " +
-                                   name + " takes " + std::to_string(bytes)))
+        EXPECT_TRUE(text.ends_with(", more than the " + bytes_text(bytes) + " that may be used; dtype " + name +
+                                   " takes " + bytes_text(bytes)))
             << text;
         options.dtype = name;
         EXPECT_NO_THROW(Model::load(dir / "m", options));
@@ -53,7 +54,7 @@ TEST(MemoryLimit, NamesTheWidestTypeThatFits) {
     }
     options.max_memory = before - 1; // of q4_0
     EXPECT_TRUE(refusal(dir / "m", options)
-                    .ends_with("; a smaller model is needed: even a file in q4_0 takes " + std::to_string(before)));
+                    .ends_with("; a smaller model is needed: even a file in q4_0 takes " + bytes_text(before)));
 }
 
 // A file with more bytes than any machine's memory, which takes no blocks on the disk. The layout of llama2.c is a
@@ -70,14 +71,13 @@ TEST(MemoryLimit, OfThisMachineIsKnownToTheProgram) {
     std::filesystem::resize_file(dir / "m.bin", size, error);
     if (error) GTEST_SKIP() << "no file of " << size << " bytes here: " << error.message();
     if (usable_memory() > size / 8) GTEST_SKIP() << "a machine of " << usable_memory() << " bytes";
-    const std::string most = std::to_string(default_memory_limit());
+    const std::string most = bytes_text(default_memory_limit());
     for (const char* verb : {"generate", "logits", "perplexity"}) {
         std::vector<std::string> words{verb, "-m", (dir / "m.bin").string()};
         if (verb != std::string("perplexity")) words.insert(words.end(), {"-p", "abc"});
         const test::Outcome outcome = test::run_program(words);
         test::expect_error(outcome, 4, "m.bin: the weights take ");
-        EXPECT_NE(outcome.err.find("more than the " + most + " that may be used of the " +
-                                   std::to_string(usable_memory()) +
+        EXPECT_NE(outcome.err.find("more than the " + most + " that may be used of the " + bytes_text(usable_memory()) +
                                    " there are; a smaller model is needed: even a file in q4_0 takes "),
                   std::string::npos)
             << outcome.err;
@@ -108,11 +108,19 @@ TEST(MemoryLimit, AGroupHoldsWeightsAndSessionTogether) {
         }
         return std::string("accepted");
     };
-    EXPECT_EQ(message(51'658'241, 200'000'000), "session: 64 tokens take 51658241 bytes and the weights 200000000, "
-                                                "together more than the 251658240 that may be used");
+    EXPECT_EQ(message(51'658'241, 200'000'000), "session: 64 tokens take 49.3 MiB and the weights 190.7 MiB, "
+                                                "together more than the 240.0 MiB that may be used");
     constexpr std::uint64_t most = std::numeric_limits<std::uint64_t>::max(); // whose sum would wrap around
     EXPECT_NE(message(most, 200'000'000), "accepted");
     EXPECT_NE(message(1, most), "accepted");
+}
+
+TEST(MemoryLimit, SizesAreForPeople) {
+    EXPECT_EQ(bytes_text(0), "0 bytes");
+    EXPECT_EQ(bytes_text((1 << 20) - 1), "1048575 bytes");
+    EXPECT_EQ(bytes_text(3 << 19), "1.5 MiB");
+    EXPECT_EQ(bytes_text(std::uint64_t{27} << 29), "13.5 GiB");
+    EXPECT_EQ(bytes_text(std::numeric_limits<std::uint64_t>::max()), "17179869184.0 GiB");
 }
 
 // Each of the two would fit alone.
@@ -127,8 +135,8 @@ TEST(MemoryLimit, SessionsAndBatchesCountTheWeights) {
     b.d_head = 1024; // 512 GiB of keys and values
     add_encoder(b);
     const Model model = random_model(b, "none", 12);
-    const std::string tail = " bytes and the weights " + std::to_string(weight_bytes(impl_of(model))) +
-                             ", together more than the " + std::to_string(default_memory_limit()) + " that may be used";
+    const std::string tail = " and the weights " + bytes_text(weight_bytes(impl_of(model))) +
+                             ", together more than the " + bytes_text(default_memory_limit()) + " that may be used";
     const auto expect_message = [&](const std::string& begin, const auto& make) {
         try {
             make();

@@ -268,7 +268,7 @@ TEST(Trainer, OptionsOutOfRangeAreRefused) {
     refuses({.length = 97}, ErrorCode::limit, "learned");
     refuses({.length = std::numeric_limits<int>::max()}, ErrorCode::limit, "sequences of at most 4194304 tokens");
     refuses({.length = (1 << 22) + 1}, ErrorCode::limit, "sequences of at most 4194304 tokens");
-    refuses({.batch = 1 << 30}, ErrorCode::limit, "bytes");
+    refuses({.batch = 1 << 30}, ErrorCode::limit, " GiB, more than the ");
 }
 
 TEST(Trainer, InputOutOfRangeIsRefused) {

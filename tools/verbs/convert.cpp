@@ -6,6 +6,7 @@
 #include "formats/special_tokens.h"
 #include "io/atomic_file.h"
 #include "io/base_name.h"
+#include "model/memory_limit.h"
 #include "model/model_file.h"
 #include "tools/cli/inputs.h"
 #include "tools/cli/machine.h"
@@ -258,8 +259,8 @@ Metadata metadata_of(const Source& source, std::span<const Part> parts) {
 void check_memory(const Source& source, std::uint64_t bytes) {
     const std::uint64_t need = packed_bytes(tensor_list(source.blueprint), WeightType::f32) + 2 * bytes;
     if (const std::uint64_t most = default_memory_limit(); need > most)
-        fail(ErrorCode::limit, source.where, ": measuring the accuracy takes ", need, " bytes, more than the ", most,
-             " that may be used; --no-accuracy does without");
+        fail(ErrorCode::limit, source.where, ": measuring the accuracy takes ", bytes_text(need), ", more than the ",
+             bytes_text(most), " that may be used; --no-accuracy does without");
 }
 
 // The accuracy, if it can be measured; otherwise a warning gives the reason.

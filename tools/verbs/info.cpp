@@ -4,6 +4,7 @@
 #include "encoding/base/registry.h"
 #include "formats/source.h"
 #include "io/base_name.h"
+#include "model/memory_limit.h"
 #include "tools/cli/machine.h"
 #include "tools/model/weights.h"
 #include "tools/terminal/output.h"
@@ -104,7 +105,7 @@ void write_as_text(const std::filesystem::path& path, const Source& source, cons
     const auto& impl = impl_of(model);
     std::string out = "size: " + grouped(parameters_of(source)) + " parameters, context of " +
                       grouped(static_cast<std::uint64_t>(model.context())) + " tokens\n";
-    out += "file: " + printable_path(path) + ", " + grouped(source.tensors.size()) + " bytes\n";
+    out += "file: " + printable_path(path) + ", " + bytes_text(source.tensors.size()) + "\n";
     out += "format: " + source.format + "\n";
     if (const std::string hash = hash_of(path); !hash.empty()) out += "sha256: " + hash + "\n";
     out += "encoding: " + model.encoding() + "\n";
