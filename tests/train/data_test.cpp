@@ -45,18 +45,42 @@ TEST_F(Parts, EveryFiftiethDocumentIsHeldOut) {
     EXPECT_EQ(letters(Part::held_out), (std::set<Token>{'a' + 49 % 26, 'a' + 99 % 26, 'a' + 149 % 26}));
 }
 
-TEST_F(Parts, OfFewDocumentsTheEndIs) {
-    write(20);
-    EXPECT_EQ(tokens(Part::held_out), 1 + 16); // 800 / 50 bytes, without a blank to cut at
-    EXPECT_EQ(tokens(Part::most), 20 * 41 - 16);
-    EXPECT_EQ(letters(Part::held_out), std::set<Token>{'a' + 19});
-    // The last 18 bytes are held out.
-    test::put_file(file_, std::string(900, 'a') + "\n<|endoftext|>\n" + std::string(10, 'b'));
-    EXPECT_EQ(tokens(Part::held_out), 2 + 18);
-    EXPECT_EQ(tokens(Part::most), 1 + 892);
+// Four windows of 257 bytes are more than a quarter of these texts.
+TEST_F(Parts, OfAShortTextUpToAQuarterIs) {
+    write(100);
+    EXPECT_EQ(Corpus(file_, *tokenizer_, 256, Part::held_out).tokens(), 25 * 41);
+    test::put_file(file_, std::string(5000, 'a'));
+    EXPECT_EQ(Corpus(file_, *tokenizer_, 256, Part::held_out).tokens(), 1 + 1250);
+    EXPECT_EQ(Corpus(file_, *tokenizer_, 256, Part::most).tokens(), 1 + 3750);
+    // 16,448 bytes are 16 times four windows.
+    test::put_file(file_, std::string(16'448, 'a'));
+    EXPECT_EQ(Corpus(file_, *tokenizer_, 256, Part::held_out).tokens(), 1 + 4 * 257);
+    try {
+        Corpus(file_, *tokenizer_, 5000, Part::held_out);
+        FAIL();
+    } catch (const Error& error) {
+        EXPECT_EQ(error.code, ErrorCode::limit);
+        EXPECT_NE(
+            std::string_view(error.what())
+                .find("expected more than 5000 tokens to hold out, found 4113; give a smaller --ctx, or a text to hold "
+                      "out with --val"),
+            std::string_view::npos)
+            << error.what();
+    }
 }
 
-// In portions of a MiB, cut before a blank: the tokens stay the same.
+TEST_F(Parts, OfFewDocumentsTheEndIs) {
+    write(20);
+    EXPECT_EQ(tokens(Part::held_out), 1 + 36); // four windows of 9 bytes, without a blank to cut at
+    EXPECT_EQ(tokens(Part::most), 20 * 41 - 36);
+    EXPECT_EQ(letters(Part::held_out), std::set<Token>{'a' + 19});
+    // The last 40 of 2,010 bytes are held out.
+    test::put_file(file_, std::string(2000, 'a') + "\n<|endoftext|>\n" + std::string(10, 'b'));
+    EXPECT_EQ(tokens(Part::held_out), 2 + 40);
+    EXPECT_EQ(tokens(Part::most), 1 + 1970);
+}
+
+// In portions of 64 KiB, cut before a blank: the tokens stay the same.
 TEST_F(Parts, LongDocumentsAreEncodedInPortions) {
     std::string text = "once";
     for (int i = 0; text.size() < 2'500'000; ++i)
@@ -78,7 +102,7 @@ TEST_F(Parts, LongDocumentsAreEncodedInPortions) {
 TEST_F(Parts, NulBytesAreNoText) {
     test::put_file(file_, std::string("once upon\0a time", 16));
     try {
-        read_part(file_, Part::all);
+        read_part(file_, Part::all, 8);
         FAIL();
     } catch (const Error& error) {
         EXPECT_EQ(error.code, ErrorCode::usage);
@@ -93,9 +117,9 @@ TEST_F(Parts, OfATextWithoutBlanksToo) {
     std::string text;
     for (int i = 0; i < 500; ++i) text += "\xe6\x96\x87";
     test::put_file(file_, text);
-    EXPECT_EQ(tokens(Part::held_out), 1 + 30);
-    EXPECT_EQ(tokens(Part::most), 1 + 1470);
-    EXPECT_EQ(read_part(file_, Part::most), text.substr(0, 1470) + "\n<|endoftext|>\n");
+    EXPECT_EQ(tokens(Part::held_out), 1 + 36);
+    EXPECT_EQ(tokens(Part::most), 1 + 1464);
+    EXPECT_EQ(read_part(file_, Part::most, 8), text.substr(0, 1464) + "\n<|endoftext|>\n");
 }
 
 TEST_F(Parts, OfASingleTextItsEndIs) {
@@ -129,7 +153,7 @@ TEST_F(Parts, CrLfIsReadAsANewlineWithAWarning) {
         EXPECT_EQ(expected[0], 0);
         expected[0] = part == Part::held_out ? 0 : 1; // once for a file
         EXPECT_EQ(windows(crlf, part), expected);
-        EXPECT_EQ(read_part(file_, part).find('\r'), std::string::npos);
+        EXPECT_EQ(read_part(file_, part, 8).find('\r'), std::string::npos);
     }
 }
 

@@ -15,14 +15,9 @@ namespace ordo::train {
 
 namespace {
 
-constexpr std::size_t share = 50;
-
-// The last fiftieth of the bytes, or everything before it. The document at the boundary is cut at a line or a word, or
-// else at a character.
-std::vector<std::string_view> cut_by_bytes(const std::vector<std::string_view>& all, bool held_out) {
-    std::size_t bytes = 0;
-    for (const std::string_view document : all) bytes += document.size();
-    std::size_t left = bytes - bytes / share; // until the cut
+// The text after so many bytes, or before them. The document at the boundary is cut at a line or a word, or else at a
+// character.
+std::vector<std::string_view> cut_by_bytes(const std::vector<std::string_view>& all, std::size_t left, bool held_out) {
     std::vector<std::string_view> some;
     for (const std::string_view document : all) {
         std::size_t at = std::min(left, document.size());
@@ -40,10 +35,14 @@ std::vector<std::string_view> cut_by_bytes(const std::vector<std::string_view>& 
     return some;
 }
 
-std::vector<std::string_view> part_of(const std::vector<std::string_view>& all, Part part) {
+std::vector<std::string_view> part_of(const std::vector<std::string_view>& all, Part part, int length) {
     if (part == Part::all) return all;
     const bool held_out = part == Part::held_out;
-    if (all.size() < share) return cut_by_bytes(all, held_out);
+    std::size_t bytes = 0;
+    for (const std::string_view document : all) bytes += document.size();
+    // A fiftieth; of a short text enough for four windows of a byte a token, but at most a quarter.
+    const std::size_t share = std::clamp<std::size_t>(bytes / (4 * (static_cast<std::size_t>(length) + 1)), 4, 50);
+    if (all.size() < share) return cut_by_bytes(all, bytes - bytes / share, held_out);
     std::vector<std::string_view> some;
     for (std::size_t i = 0; i < all.size(); ++i)
         if ((i % share == share - 1) == held_out) some.push_back(all[i]);
@@ -60,7 +59,7 @@ std::string read_text(const std::filesystem::path& file) {
 
 // A tokenizer's working memory grows with its text, so a long document is encoded in portions. Each portion except the
 // last ends before a blank, or else at a character.
-constexpr std::size_t portion = std::size_t{1} << 20;
+constexpr std::size_t portion = std::size_t{1} << 16;
 
 // Calls on_tokens with those of each portion.
 void encode_in_portions(const Tokenizer& tokenizer, std::string_view document,
@@ -82,12 +81,12 @@ void encode_in_portions(const Tokenizer& tokenizer, std::string_view document,
 
 } // namespace
 
-std::string read_part(const std::filesystem::path& file, Part part) {
+std::string read_part(const std::filesystem::path& file, Part part, int length) {
     std::string text = read_text(file);
     tools::unify_newlines(text);
     if (part == Part::all) return text;
     std::string some;
-    for (const std::string_view document : part_of(tools::split_documents(text), part))
+    for (const std::string_view document : part_of(tools::split_documents(text), part, length))
         some.append(document).append("\n").append(end_of_text_name).append("\n");
     return some;
 }
@@ -109,7 +108,7 @@ Corpus::Corpus(const std::filesystem::path& file, const Tokenizer& tokenizer, in
         tokens_.add(tokens);
     };
     const Token end_of_text = tokenizer.end_of_text();
-    for (const std::string_view document : part_of(tools::split_documents(text), part)) {
+    for (const std::string_view document : part_of(tools::split_documents(text), part, length)) {
         const std::int64_t first = tokens_.size();
         add({&end_of_text, 1});
         encode_in_portions(tokenizer, document, add);
@@ -119,8 +118,8 @@ Corpus::Corpus(const std::filesystem::path& file, const Tokenizer& tokenizer, in
     while (!starts_.empty() && starts_.back() + length + 1 > tokens_.size()) starts_.pop_back();
     if (starts_.empty())
         fail(ErrorCode::limit, printable(file.string()), ": expected more than ", length, " tokens",
-             part == Part::held_out ? " to hold out, a fiftieth of the text" : "", ", found ", tokens_.size(),
-             part == Part::held_out ? "; give another text with --val" : "");
+             part == Part::held_out ? " to hold out" : "", ", found ", tokens_.size(), "; give a smaller --ctx",
+             part == Part::held_out ? ", or a text to hold out with --val" : " or a longer text");
 }
 
 void Corpus::window(std::int64_t i, std::span<Token> tokens, std::span<Token> targets) const {

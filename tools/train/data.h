@@ -13,12 +13,13 @@ namespace ordo::train {
 constexpr std::size_t most_bytes = std::size_t{1} << 32; // of a corpus
 
 // The parts of a text that has no separate held-out text: every 50th document is held out. With fewer documents, the
-// last fiftieth of their text is held out, from a line or a word on.
+// last fiftieth of their text is held out, from a line or a word on. Of a short text the share is larger: four windows
+// of length + 1 bytes, but at most a quarter.
 enum class Part { all, most, held_out };
 
 // The documents of a corpus, or of a part of it, with the marks between them. Throws Error(io), and Error(usage) for a
 // file that is not text.
-std::string read_part(const std::filesystem::path& file, Part part);
+std::string read_part(const std::filesystem::path& file, Part part, int length);
 
 // A corpus as windows of length + 1 tokens: a window's targets are its tokens shifted by one. Every document starts
 // with <|endoftext|> and is cut from its start. Its last window continues into the next document.

@@ -64,7 +64,8 @@ std::unique_ptr<Tokenizer> make_tokenizer(const Options& o) {
     if (const std::filesystem::path& file = !o.tokenizer.empty() ? o.tokenizer : o.init; !file.empty())
         return read_tokenizer(file);
     if (o.byte_tokenizer) return make_byte_tokenizer();
-    return train_bpe(read_part(o.corpus, o.validation.empty() ? Part::most : Part::all), o.blueprint.vocab_size);
+    const Part part = o.validation.empty() ? Part::most : Part::all;
+    return train_bpe(read_part(o.corpus, part, o.blueprint.context), o.blueprint.vocab_size);
 }
 
 void load_initial(const Options& o, Parameters& parameters) {

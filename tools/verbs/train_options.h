@@ -16,8 +16,8 @@ inline constexpr Option file_options[] = {
     {.name = "val",
      .kind = Kind::path,
      .value = "FILE",
-     .help =
-         "A held-out text of the same form. Default: every 50th document, or the end of a text with fewer documents."},
+     .help = "A held-out text of the same form. Default: every 50th document, or the end of a text with fewer "
+             "documents, and more of a short text."},
     {.name = "out",
      .kind = Kind::path,
      .value = "FILE",
