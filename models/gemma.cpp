@@ -62,9 +62,9 @@ float scale_of_width(const Blueprint& b) {
 void read_shape(const Config& c, Blueprint& b) {
     read_llama_sizes(c, b);
     b.d_head = c.integer("head_dim", 256, 1, 1024);
-    // "gelu" in the first files always meant the tanh form.
-    if (c.text(c.first_of({"hidden_activation", "hidden_act"}), "gelu_pytorch_tanh") == "gelu")
-        b.activation = Activation::gelu_tanh;
+    // "gelu" in the first files always meant the tanh form, which is also the classes' default.
+    const std::string_view activation = c.first_of({"hidden_activation", "hidden_act"});
+    b.activation = c.text(activation, "gelu") == "gelu" ? Activation::gelu_tanh : activation_of(c, activation, "");
     b.attention_bias(c.flag("attention_bias", false));
     b.embedding_scale = scale_of_width(b);
     b.tied_head = c.flag("tie_word_embeddings", true);

@@ -2,6 +2,8 @@
 // GPT-J (Wang and Komatsuzaki 2021) at 6 billion parameters.
 #include "models/catalog.h"
 
+#include <algorithm>
+
 namespace ordo {
 namespace {
 
@@ -41,7 +43,8 @@ ModelPlan plan_of_config(const Config& c, const TensorStore&) {
     b.norm_eps = c.norm_eps("layer_norm_epsilon", 1e-5);
     b.activation = activation_of(c, "activation_function", "gelu_new");
     b.tied_head = c.flag("tie_word_embeddings", false);
-    const int width = c.integer("rotary_dim", b.d_head, 2, b.d_head);
+    const int usual = c.mentions("rotary_dim") ? b.d_head : std::min(64, b.d_head); // null: the whole head turns
+    const int width = c.integer("rotary_dim", usual, 2, b.d_head);
     if (width % 2 != 0) c.refuse(c.has("rotary_dim") ? "rotary_dim" : "n_head", "an even number of columns that turn");
     plan.encoding = "rope:pairing=adjacent,width=" + std::to_string(width);
     return plan;

@@ -19,7 +19,7 @@ ModelPlan plan_of_config(const Config& c, const TensorStore& tensors) {
     Blueprint& b = plan.blueprint;
     read_bert_sizes(c, b);
     const int offset = c.integer("pad_token_id", 1, 0, b.context - 2) + 1,
-              segments = c.integer("type_vocab_size", 1, 1, 1 << 16);
+              segments = c.integer("type_vocab_size", 2, 1, 1 << 16);
     b.context -= offset;
     plan.encoding = "segment:count=" + std::to_string(segments) + "+learned:length=" + std::to_string(b.context) +
                     ",offset=" + std::to_string(offset);
