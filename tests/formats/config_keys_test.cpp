@@ -78,8 +78,9 @@ public:
         fs::copy_file(test::family(family) / "model.safetensors", folder_ / "model.safetensors");
     }
     // The resulting plan, or "refused: " and the reason.
-    std::string plan(const Json& changes) const {
+    std::string plan(const Json& changes, const std::vector<std::string>& missing = {}) const {
         Json config = config_;
+        for (const std::string& key : missing) config.erase(key);
         for (const auto& [key, value] : changes.items()) config[key] = value;
         test::put_file(folder_ / "config.json", config.dump());
         try {
@@ -155,6 +156,38 @@ TEST_P(ConfigKeys, AreReadRefusedOrIgnoredAsTheTableSays) {
     EXPECT_FALSE(fixtures_[0]->plan({{"a_key_of_nobody", 7}}).starts_with("refused"));
 }
 
+// A key that the file omits has the default of its class. If it has none here, the error names it.
+TEST_P(ConfigKeys, HaveTheDefaultsOfTheirClassIfTheyAreMissing) {
+    const std::multimap<std::string, std::string> older = {{"hidden_size", "n_embed"},
+                                                           {"n_head", "num_attention_heads"},
+                                                           {"n_positions", "n_ctx"},
+                                                           {"hidden_activation", "hidden_act"}};
+    const Keys own = table().at(GetParam());
+    const Json fields = classes().at(GetParam()).at("fields");
+    for (const auto& [key, usual] : fields.items()) {
+        if (!own.read.contains(key)) continue;
+        if (GetParam() == "mt5" && (key == "tie_word_embeddings" || key == "scale_decoder_outputs"))
+            continue; // the head in the file decides (models/t5.cpp)
+        SCOPED_TRACE(key);
+        std::vector<std::string> names = {key};
+        for (auto [at, end] = older.equal_range(key); at != end; ++at) names.push_back(at->second);
+        const auto refused = [&key = key](const std::string& plan) {
+            return plan.starts_with("refused: ") &&
+                   (plan.find("'" + key + "'") != plan.npos || plan.ends_with("is missing"));
+        };
+        for (const auto& fixture : fixtures_)
+            for (const Json& condition : conditions_) {
+                if (condition.contains(key)) continue;
+                const std::string missing = fixture->plan(condition, names);
+                Json changes = condition;
+                changes[key] = usual;
+                if (const std::string with = fixture->plan(changes, names); !refused(missing) && !refused(with)) {
+                    EXPECT_EQ(with, missing);
+                }
+            }
+    }
+}
+
 INSTANTIATE_TEST_SUITE_P(Classes, ConfigKeys, ::testing::ValuesIn([] {
                              std::vector<std::string> names;
                              const Json all = classes();
@@ -167,14 +200,19 @@ INSTANTIATE_TEST_SUITE_P(Classes, ConfigKeys, ::testing::ValuesIn([] {
                              return name;
                          });
 
-// Every family has a configuration class to compare with.
+// Every family has a configuration class to compare with, and the README counts them.
 TEST(ConfigClasses, AreThereForEveryModelType) {
     const Json all = classes();
     const std::set<std::string> older = {"RefinedWeb", "RefinedWebModel",
                                          "gemma3"}; // Falcon's old types, and a wrapper of gemma3_text
+    int types = 0;
     for (const Architecture& each : architectures())
-        for (const std::string_view type : each.hugging_face.model_types)
+        for (const std::string_view type : each.hugging_face.model_types) {
             EXPECT_TRUE(all.contains(std::string(type)) || older.contains(std::string(type))) << type;
+            ++types;
+        }
+    const std::string count = "[" + std::to_string(types) + " model types](models/README.md)";
+    EXPECT_NE(test::file_content("README.md").find(count), std::string::npos) << count;
 }
 
 } // namespace
