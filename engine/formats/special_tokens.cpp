@@ -119,8 +119,8 @@ Recommended recommended_sampling(const JsonValue& object) {
     sampling.top_p = static_cast<float>(read.number("top_p", 1, 1, 1e-6, 1));
     sampling.min_p = static_cast<float>(read.number("min_p", 0, 0, 0, 1));
     sampling.repeat_penalty = static_cast<float>(read.number("repetition_penalty", 1, 1, 1e-6, 1e4));
+    if (!read.named()) return {};
     if (!*sample->boolean()) sampling.temperature = 0;
-    if (!read.named() && *sample->boolean()) return {};
     return {sampling, std::move(read.warnings)};
 }
 

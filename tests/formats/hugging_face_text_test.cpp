@@ -68,8 +68,9 @@ TEST_F(HuggingFace, AFileThatNamesASamplingValueGivesAllOfThem) {
     expect(sampling(R"({"do_sample": true, "temperature": null, "top_k": null, "top_p": null})"), 1, 0, 1, 0, 1);
     expect(sampling(R"({"do_sample": false, "temperature": 0.6})"), 0, 50, 1, 0, 1);
     const Sampling ours;
-    for (const char* nothing : {"{}", R"({"do_sample": true})", R"({"temperature": 0.6, "top_k": 20})",
-                                R"({"do_sample": null, "temperature": 0.6})", R"({"eos_token_id": 2})"})
+    for (const char* nothing :
+         {"{}", R"({"do_sample": true})", R"({"do_sample": false})", R"({"temperature": 0.6, "top_k": 20})",
+          R"({"do_sample": null, "temperature": 0.6})", R"({"eos_token_id": 2})"})
         expect(sampling(nothing), ours.temperature, ours.top_k, ours.top_p, ours.min_p, ours.repeat_penalty);
 }
 

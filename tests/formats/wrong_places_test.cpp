@@ -11,7 +11,8 @@ using namespace ordo::test;
 TEST(WrongPlaces, NamesOnAServerAreNoFiles) {
     const TempDir empty;
     const Conditions here{.directory = empty.path().string()};
-    for (const std::string name : {"gpt2", "openai-community/gpt2", "https://example.org/gpt2"}) {
+    for (const std::string name : {"gpt2", "openai-community/gpt2", "https://example.org/gpt2",
+                                   "roneneldan/TinyStories-33M", "Qwen/Qwen2.5-0.5B"}) {
         const Outcome outcome = run_program({"generate", "-m", name, "-p", "a"}, here);
         expect_error(outcome, 5, "Ordo loads local files: download the directory first");
         EXPECT_NE(outcome.err.find(name), std::string::npos);
@@ -75,6 +76,32 @@ TEST_F(WrongFolder, AWrongWayToSampleIsAWarningWhereTokensAreDrawn) {
         expect_success(outcome);
         EXPECT_EQ(outcome.err, "") << verb;
     }
+}
+
+// A flag takes precedence over generation_config.json, and the file over Ordo's own values.
+TEST_F(WrongFolder, AFlagBeatsTheFileAndTheFileBeatsOrdo) {
+    take("llama");
+    put_tokenizer();
+    const auto text = [&](std::vector<std::string> more) {
+        more.insert(more.begin(), {"generate", "-m", folder_.path().string(), "-p", "A", "-n", "24", "-s", "1", "-q",
+                                   "--ignore-eos"});
+        const Outcome outcome = run_program(more);
+        expect_success(outcome);
+        return outcome.out;
+    };
+    const std::vector<std::string> own = {"--temp", "2", "--top-k", "7", "--top-p", "0.9", "--min-p", "0"};
+    const std::string usual = text({}), greedy = text({"--temp", "0"}), flags = text(own), hot = text({"--temp", "2"});
+    put_file(folder_ / "generation_config.json", R"({"do_sample": false})");
+    EXPECT_EQ(text({}), usual); // no sampling value
+    put_file(folder_ / "generation_config.json", R"({"do_sample": false, "temperature": 0.6})");
+    EXPECT_EQ(text({}), greedy);
+    EXPECT_EQ(text(own), flags);
+    put_file(folder_ / "generation_config.json",
+             R"({"do_sample": true, "temperature": 2.0, "top_k": 7, "top_p": 0.9})");
+    EXPECT_EQ(text({}), flags);
+    EXPECT_EQ(text({"--temp", "0"}), greedy);
+    for (const std::string& other : {greedy, flags, hot}) EXPECT_NE(usual, other) << "nothing depends on the values";
+    EXPECT_NE(hot, flags);
 }
 
 TEST_F(WrongFolder, BlocksOfMlxAreNamed) {
