@@ -3,6 +3,7 @@
 // Marian, BART, mBART and M2M100, compared with the transcription in double precision (tests/families/README.md).
 #include "formats/source.h"
 #include "tests/formats/encoder_run.h"
+#include "tests/formats/hugging_face_folder.h"
 
 namespace ordo {
 namespace {
@@ -31,6 +32,30 @@ INSTANTIATE_TEST_SUITE_P(Families, MaskedModels, ::testing::Values("bert", "bert
                          [](const auto& each) {
                              return each.param == std::string("bert-gamma") ? "bert_gamma" : each.param;
                          });
+
+// Model types that share the class of another type. The fixture's logits must be the same under each name.
+class OtherNames : public test::HuggingFace {};
+
+TEST_F(OtherNames, OfAMaskedModelGiveTheSameLogits) {
+    for (const char* type : {"xlm-roberta", "camembert"}) {
+        SCOPED_TRACE(type);
+        take("roberta");
+        with("model_type", type);
+        const Model model = Model::load(folder_.path());
+        for (const test::Json& given : test::read_cases(test::family("roberta"))) {
+            const auto tokens = static_cast<int>(given.at("tokens").size());
+            Session session(model, {.capacity = tokens});
+            test::expect_rows(test::rows_of_pass(session, given, false, test::positions_of("roberta", given)),
+                              given.at("logits"), tokens);
+        }
+    }
+}
+
+TEST_F(OtherNames, OfT5GiveTheSameLogits) {
+    take("t5-gated");
+    with("model_type", "mt5");
+    test::expect_encoder_cases(Model::load(folder_.path()), "t5-gated");
+}
 
 class EncoderFamilies : public ::testing::TestWithParam<const char*> {};
 

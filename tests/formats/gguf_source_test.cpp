@@ -164,21 +164,25 @@ TEST(GgufExport, MovesRowsOfBlocksAsTheyAre) {
 // ---- Text ---------------------------------------------------------------------------------------
 
 TEST(GgufSource, KeepsTheTokenizerAndTheText) {
-    const Source source = open_source("weights/rope.safetensors");
-    const GgufExport file = gguf_export(source, {});
-    const std::vector<std::byte> bytes = gguf_bytes(file.metadata, file.tensors, "mem");
-    LoadOptions as_floats;
-    as_floats.dtype = "f32";
-    const Model before = load_model(source, as_floats), after = load_model(gguf_source(parsed(bytes)), as_floats);
-    EXPECT_EQ(after.encoding(), before.encoding());
-    for (const char* text :
-         {"Once upon a time", "  two  spaces\n\n", "na\xc3\xafve \xf0\x9f\x98\x80 <|endoftext|>", ""})
-        for (const bool special : {false, true})
-            EXPECT_EQ(after.encode(text, {special}), before.encode(text, {special}));
-    GenerateOptions options;
-    options.max_tokens = 40;
-    options.sampling.temperature = 0;
-    EXPECT_EQ(generate(after, "One day", options).text, generate(before, "One day", options).text);
+    for (const std::string name : {"rope", "alibi"}) {
+        SCOPED_TRACE(name);
+        const Source source = open_source("weights/" + name + ".safetensors");
+        const GgufExport file = gguf_export(source, {});
+        EXPECT_EQ(file.architecture, name == "rope" ? "llama" : "refact");
+        const std::vector<std::byte> bytes = gguf_bytes(file.metadata, file.tensors, "mem");
+        LoadOptions as_floats;
+        as_floats.dtype = "f32";
+        const Model before = load_model(source, as_floats), after = load_model(gguf_source(parsed(bytes)), as_floats);
+        EXPECT_EQ(after.encoding(), before.encoding());
+        for (const char* text :
+             {"Once upon a time", "  two  spaces\n\n", "na\xc3\xafve \xf0\x9f\x98\x80 <|endoftext|>", ""})
+            for (const bool special : {false, true})
+                EXPECT_EQ(after.encode(text, {special}), before.encode(text, {special}));
+        GenerateOptions options;
+        options.max_tokens = 40;
+        options.sampling.temperature = 0;
+        EXPECT_EQ(generate(after, "One day", options).text, generate(before, "One day", options).text);
+    }
 }
 
 // The message that refuses a model with a tokenizer after a change of its metadata.

@@ -2,6 +2,8 @@
 // Single components of a tokenizer.json. The expected values come from Hugging Face's documentation and its own tests.
 // tests/text/differential compares whole tokenizers.
 #include "core/error.h"
+#include "formats/sentence_piece/model.h"
+#include "tests/temp_dir.h"
 #include "text/decoder.h"
 #include "text/normalizer.h"
 #include "text/post_processor.h"
@@ -125,6 +127,23 @@ TEST(Normalizers, PrecompiledMaps) {
         broken[at] = '\x7f';
         text = "aaa\u00e9";
         make_precompiled(broken, "test")(text, allowance);
+    }
+}
+
+// In a tokenizer.json, the map replaces a short cluster with the replacement of its shortest prefix, as in Hugging
+// Face's tokenizers 0.23.2, which loses the acute here. SentencePiece itself keeps it (sentence_piece_files_test.cpp).
+TEST(Normalizers, PrecompiledMapsAreReadAsTheReferenceReadsThem) {
+    const std::string file = test::file_content("tests/text/sentence_piece/accents.model");
+    const Normalizer normalize = make_precompiled(read_sentence_piece(file, "accents.model").charsmap, "test");
+    for (const auto& [text, expected] : {std::pair("o\u0302", "\u00f4"),
+                                         {"xo\u0302\u0301", "x\u00f4"},
+                                         {"o\u0301\u0302", "o\u0301\u0302"},
+                                         {"o\u0302\u0301\u0301", "o\u0302\u0301\u0301"}, // seven bytes
+                                         {"\u1ed1", "\u1ed1"}}) {
+        std::string found = text;
+        Allowance allowance("test", 100);
+        normalize(found, allowance);
+        EXPECT_EQ(found, expected) << text;
     }
 }
 

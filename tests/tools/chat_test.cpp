@@ -74,6 +74,19 @@ TEST(CliChat, ATemplatesOwnSystemPromptIsUsedAndSaid) {
     EXPECT_NE(said.err.find("template: \"Be.\"; --system gives another"), std::string::npos) << said.err;
 }
 
+// Phi-3-medium's template knows no system message, and Gemma's raises an exception.
+TEST(CliChat, ASystemPromptIsDroppedOrRefusedAsTheTemplateDoes) {
+    const Outcome dropped = run_program(
+        {"generate", "-m", model_file("chat/drops"), "-n", "5", "-s", "3", "--chat", "--system", "Be", "-p", "Hi"});
+    expect_success(dropped);
+    EXPECT_EQ(dropped.out, out_of(with({"--chat", "-p", "Hi"}, "chat/drops")));
+    EXPECT_NE(dropped.err.find("--system changes nothing: the model's chat template drops it"), std::string::npos)
+        << dropped.err;
+    expect_error(run_program(with({"--chat", "--system", "Be", "-p", "Hi"}, "chat/refuses")), 2,
+                 "the model's chat template refuses a system message");
+    expect_success(run_program(with({"--chat", "-p", "Hi"}, "chat/refuses")));
+}
+
 TEST(CliChat, WhatAModelHasNoFormForIsRefusedByName) {
     expect_error(run_program(with({"--chat", "-p", "Hi"}, "rope")), 2,
                  "expected a model with a chat template, found none in");

@@ -72,6 +72,34 @@ TEST_F(EncoderVerbs, EmbedPrintsAVectorForEachLine) {
     expect_error(run_program({"embed", "-m", folder, "-p", "\n"}), 2, "expected a text");
 }
 
+// The model's files choose the pooling, --pooling overrides them, and -v prints the choice.
+TEST_F(EncoderVerbs, EmbedPoolsAsTheFilesSayUnlessAskedOtherwise) {
+    const std::string folder = family("bert");
+    const auto run = [&](std::vector<std::string> more) {
+        more.insert(more.begin(), {"embed", "-v", "-m", folder, "-p", "the cat"});
+        const Outcome outcome = run_program(more);
+        expect_success(outcome);
+        return outcome;
+    };
+    const auto expect = [](const Outcome& outcome, const std::string& said, const Outcome& same) {
+        EXPECT_NE(outcome.err.find("pooling: " + said), std::string::npos) << outcome.err;
+        EXPECT_EQ(outcome.out, same.out);
+    };
+    const Outcome mean = run({"--pooling", "mean"}), first = run({"--pooling", "first"}),
+                  as_is = run({"--pooling", "first", "--raw"});
+    EXPECT_NE(mean.out, first.out);
+    EXPECT_NE(first.out, as_is.out);
+    expect(run({}), "mean, scaled to length 1", mean);
+    std::filesystem::create_directory(dir_ / "bert/1_Pooling");
+    put_file(dir_ / "bert/1_Pooling/config.json", R"({"pooling_mode_cls_token": true})");
+    expect(run({}), "first, scaled to length 1", first);
+    expect(run({"--pooling", "mean"}), "mean, scaled to length 1", mean);
+    put_file(dir_ / "bert/modules.json", R"([{"path": "", "type": "sentence_transformers.models.Transformer"},
+        {"path": "1_Pooling", "type": "sentence_transformers.models.Pooling"}])"); // and no Normalize
+    expect(run({}), "first, as they are", as_is);
+    expect(run({"--unit"}), "first, scaled to length 1", first);
+}
+
 TEST_F(EncoderVerbs, TranslatePrintsAnAnswerToEachLine) {
     const std::string folder = family("t5-gated");
     GenerateOptions options;
@@ -81,6 +109,8 @@ TEST_F(EncoderVerbs, TranslatePrintsAnAnswerToEachLine) {
     const std::string one = generate(model, "the cat sat", options).text, two = generate(model, "sat", options).text;
     EXPECT_NE(one, two);
     EXPECT_EQ(out_of({"translate", "-m", folder, "-n", "6"}, {.input = "the cat sat\n\nsat\n"}),
+              one + "\n\n" + two + "\n");
+    EXPECT_EQ(out_of({"translate", "-m", folder, "-n", "6"}, {.input = "the cat sat\r\n\r\nsat\r\n"}),
               one + "\n\n" + two + "\n");
     EXPECT_EQ(out_of({"generate", "-m", folder, "-n", "6", "--temp", "0", "-q", "-p", "sat"}), two + "\n");
     expect_error(run_program({"translate", "-m", family("bert"), "-p", "the"}), 2, "expected a model with an encoder");

@@ -103,6 +103,13 @@ const std::filesystem::path& model_directory() {
         write_random(directory / "chat/own.safetensors", "rope:theta=500",
                      {{"chat_template", "{{ '<|im_start|>system\nBe.<|im_end|>\n' }}"}}, 128);
         write_random(directory / "chat/odd.safetensors", "rope:theta=500", {{"chat_template", "Human: {{ x }}"}});
+        const std::string user = "{% for m in messages %}{% if m['role'] == 'user' %}{{ '<|user|>\n' + m['content'] + "
+                                 "'<|end|>\n<|assistant|>\n' }}{% endif %}{% endfor %}";
+        write_random(directory / "chat/drops.safetensors", "rope:theta=500", {{"chat_template", user}});
+        write_random(directory / "chat/refuses.safetensors", "rope:theta=500",
+                     {{"chat_template", "{% if messages[0]['role'] == 'system' %}"
+                                        "{{ raise_exception('System role not supported') }}{% endif %}" +
+                                            user}});
         put_file(directory / "heldout.txt", "abcd\n<|endoftext|>\nabca\n<|endoftext|>\nxyzz\n");
         return true;
     }();

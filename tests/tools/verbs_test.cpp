@@ -108,6 +108,43 @@ TEST(CliTokenize, NeedsATokenizerAlone) {
                  "expected a tokenizer, found none");
 }
 
+// A GGUF with 40 GiB of weights, which take no blocks on the disk, and a directory with as many.
+TEST(CliTokenize, ReadsNoWeights) {
+    const TempDir dir;
+    constexpr std::uint64_t floats = std::uint64_t{10} << 30;
+    const auto number = [](std::uint64_t value, int bytes) {
+        std::string text;
+        for (int i = 0; i < bytes; ++i) text += static_cast<char>(value >> 8 * i & 255);
+        return text;
+    };
+    const auto named = [&](const std::string& text) { return number(text.size(), 8) + text; };
+    std::string start = "GGUF" + number(3, 4) + number(1, 8) + number(3, 8); // a tensor and three entries
+    start += named("tokenizer.ggml.model") + number(8, 4) + named("llama");
+    start += named("tokenizer.ggml.tokens") + number(9, 4) + number(8, 4) + number(5, 8);
+    for (const char* token : {"<unk>", "<s>", "</s>", "\u2581", "a"}) start += named(token);
+    start += named("tokenizer.ggml.scores") + number(9, 4) + number(6, 4) + number(5, 8) + std::string(20, '\0');
+    start += named("token_embd.weight") + number(2, 4) + number(1024, 8) + number(floats / 1024, 8) + number(0, 12);
+    start.resize((start.size() + 31) / 32 * 32);
+    put_file(dir / "large.gguf", start);
+    std::filesystem::create_directory(dir / "folder");
+    put_file(dir / "folder/config.json", R"({"model_type": "llama"})");
+    put_file(dir / "folder/model.safetensors", "");
+    put_file(dir / "folder/tokenizer.json", file_content("tests/text/tokenizers/byte-missing/tokenizer.json"));
+    std::error_code error;
+    std::filesystem::resize_file(dir / "large.gguf", start.size() + 4 * floats, error);
+    if (!error) std::filesystem::resize_file(dir / "folder/model.safetensors", 4 * floats, error);
+    if (error) GTEST_SKIP() << "no file of " << 4 * floats << " bytes here: " << error.message();
+    for (const auto& [name, expected] : {std::pair{"large.gguf", "3 4\n"}, {"folder", "96\n"}}) {
+        const Outcome outcome = run_program({"tokenize", (dir / name).string(), "-p", "a"});
+        expect_success(outcome);
+        EXPECT_EQ(outcome.out, expected);
+        expect_in_time(outcome, 2);
+        if (!is_instrumented()) {
+            EXPECT_LT(outcome.peak_kilobytes, 100'000);
+        }
+    }
+}
+
 // ---- logits -------------------------------------------------------------------------------------------
 
 TEST(CliLogits, AreThoseOfTheAlphabetModel) {
