@@ -106,6 +106,7 @@ std::unique_ptr<Model::Impl> same_trunk(const Model& model) {
     impl->where = from.where;
     impl->blueprint = from.blueprint;
     impl->weights = from.weights;
+    impl->tensors = from.tensors; // a session counts their bytes
     return impl;
 }
 
