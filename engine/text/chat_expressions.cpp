@@ -72,10 +72,15 @@ ChatPart part_of(std::string_view operand) {
 } // namespace
 
 std::vector<ChatPart> parts_of(std::string_view expression) {
+    constexpr std::size_t most = 64; // published templates have at most 15
     std::vector<ChatPart> parts;
     if (expression.starts_with('-')) expression.remove_prefix(1);
     if (expression.ends_with('-')) expression.remove_suffix(1);
     while (!(expression = trimmed(expression)).empty()) {
+        if (parts.size() == most) {
+            parts.push_back({ChatPart::other, {}});
+            break;
+        }
         const char first = expression.front();
         if (first == '+' || first == '~') {
             expression.remove_prefix(1);

@@ -21,6 +21,7 @@ std::string take_literal(std::string_view& text);
 // length limit, which bounds the time.
 std::string literal_at(std::string_view text, std::size_t place);
 
+// The operands and literals of an expression. After the 64th, one of the kind `other` stands for the rest.
 std::vector<ChatPart> parts_of(std::string_view expression);
 
 // The place of the mark that ends an expression, "}}" or "%}", outside of literals; npos if there is none.

@@ -2,6 +2,7 @@
 // Conversations as the publishers print them: the model cards of Llama 2, Llama 3, Gemma, Phi-3, Mistral and Zephyr,
 // and the ChatML document. Phi-4 and Mistral's versions follow their own templates.
 #include "core/error.h"
+#include "text/chat_expressions.h"
 #include "text/chat_template.h"
 
 #include <gtest/gtest.h>
@@ -152,6 +153,20 @@ TEST(ChatTemplate, TimeGrowsWithTheTextAlone) {
     EXPECT_EQ(default_system(ChatForm::chatml, many("{% if tools %}" + head + "a<|im_end|>")).text, "");
     EXPECT_EQ(default_system(ChatForm::chatml, many("{% if tools ") + many(head + "a<|im_end|>")).text, "a");
     EXPECT_EQ(recognise_chat("<|assistant|>" + many("<|end|>'"), "test"), ChatForm::phi4_mini);
+    // Half a million variables, each with its value at the end of the text.
+    const std::string set = "{% set default_system_message = " + many("a + ") + "a %}{{ x = default_system_message }}";
+    EXPECT_TRUE(default_system(ChatForm::mistral_v7, set + "{% set a = strftime_now(\"%Y\") %}").text.empty());
+}
+
+// Each takes as much memory as a whole part of a template.
+TEST(ChatTemplate, AnExpressionHasAtMost64Parts) {
+    std::string expression = "'a'";
+    for (int i = 1; i < 64; ++i) expression += " + 'a'";
+    EXPECT_EQ(parts_of(expression).size(), 64u);
+    EXPECT_EQ(parts_of(expression).back().kind, ChatPart::text);
+    for (int i = 0; i < 1000; ++i) expression += "+b";
+    EXPECT_EQ(parts_of(expression).size(), 65u);
+    EXPECT_EQ(parts_of(expression).back().kind, ChatPart::other);
 }
 
 TEST(ChatTemplate, RefusesOthersByName) {
