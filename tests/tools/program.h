@@ -58,9 +58,11 @@ bool is_instrumented();
 // A gtest assertion that finds hangs and quadratic time; a shared machine allows no tighter bound. An instrumented
 // program has twenty times as long.
 void expect_in_time(const Outcome& outcome, double seconds);
+// The same, for files of so many bytes: 2 s and 64 MiB + 4 x their size.
+void expect_bounded(const Outcome& outcome, std::uint64_t bytes);
 
-// gtest assertions: the exit code, and an error of exactly one printable line. The line starts with "ordo: " and
-// contains the phrase, and stdout is empty.
+// gtest assertions: the exit code, and an error of exactly one printable line. The line starts with "ordo: ", contains
+// the phrase and none of the standard library's words, and stdout is empty.
 void expect_error(const Outcome& outcome, int code, const std::string& phrase);
 void expect_success(const Outcome& outcome);
 
