@@ -72,6 +72,12 @@ ok "a line of limits" [ "$(grep -c '^limits: ordo t1: stream [0-9.]* GB/s, sgemm
 for name in $("$build/ordo" encodings --format csv | sed -e 1d -e 's/,.*//'); do
     ok "$name is benched without being named" [ "$(grep -c " $name " "$scratch/text")" -eq 2 ]
 done
+if [ "$(basename "$build")" = release ]; then # a sanitizer's frames are larger
+    for threads in 1 2; do
+        ok "every encoding on a stack of 64 KiB and $threads threads" exits 0 \
+            sh -c 'ulimit -s 64 && exec "$@"' sh "$build/ordo" bench -q -p 70 -n 2 -r 1 -t $threads --layers 1 --dim 16 --heads 2 --ffn 24 --vocab 40
+    done
+fi
 ok "the text says what noise is" grep -q 'drown in noise' "$scratch/text"
 ok "what each encoding costs by default" [ "$(head -n 1 "$scratch/text" | tr -s ' ')" = "model test encoding t/s diff % us/token kflop tables params" ]
 bench -v --encodings rope >"$scratch/text"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Moved-from models, and models whose states are not finite.
 #include "tests/model/small_models.h"
+#include "training.h"
 
 #include <gtest/gtest.h>
 
@@ -26,6 +27,9 @@ TEST(MovedFrom, AModelIsRefused) {
     refused([&] { generate(model, "a"); });
     refused([&] { fill(model, "a"); });
     refused([&] { embed(model, "a"); });
+    refused([&] { score(model, "a"); });
+    refused([&] { model.with_encoding("none"); });
+    refused([&] { Trainer trainer(model); });
     for (const auto call : {+[](const Model& m) { m.vocab_size(); }, +[](const Model& m) { m.context(); },
                             +[](const Model& m) { m.max_position(); }, +[](const Model& m) { m.encoding(); },
                             +[](const Model& m) { m.metadata("a"); }, +[](const Model& m) { m.has_encoder(); },

@@ -71,6 +71,28 @@ TEST(OwnEncodings, AMomentThatIsLeftOutIsAnError) {
     EXPECT_EQ(model.with_encoding(std::make_unique<Slope>()).encoding(), "slope");
 }
 
+// A tensor is a vector or a matrix.
+TEST(OwnEncodings, TensorsOfOtherShapesAreAnError) {
+    struct Odd : Slope {
+        explicit Odd(std::vector<std::int64_t> of) : shape(std::move(of)) {}
+        std::vector<TensorSpec> tensors() const override { return {{.name = "rate", .shape = shape}}; }
+        std::vector<std::int64_t> shape;
+    };
+    const Model model = Model::load(unencoded);
+    using Shape = std::vector<std::int64_t>;
+    for (const auto& [shape, rank] : {std::pair(Shape{}, "0"), std::pair(Shape{1, 1, 1}, "3")}) {
+        const std::string told = std::string("tensor 'rate': expected a shape of rank 1 or 2, found ") + rank;
+        expect_error(ErrorCode::usage, told, [&] { Model::load(unencoded, std::make_unique<Odd>(shape)); });
+        expect_error(ErrorCode::usage, told, [&] { model.with_encoding(std::make_unique<Odd>(shape)); });
+    }
+    for (const Shape& shape : {Shape{0}, Shape{2, -1}, Shape{std::numeric_limits<std::int64_t>::max()}}) {
+        expect_error(ErrorCode::usage, "rate': expected sizes from 1 to",
+                     [&] { model.with_encoding(std::make_unique<Odd>(shape)); });
+        expect_error(ErrorCode::usage, "rate': expected [", // the file has none
+                     [&] { Model::load(unencoded, std::make_unique<Odd>(shape)); });
+    }
+}
+
 TEST(OwnEncodings, ANullPointerIsAnError) {
     expect_error(ErrorCode::usage, "encoding: expected one, found a null pointer",
                  [] { Model::load(unencoded, std::unique_ptr<Encoding>()); });

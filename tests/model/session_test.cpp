@@ -50,10 +50,17 @@ TEST(Sessions, RefuseOptionsOutOfRange) {
     expect_error(ErrorCode::usage, "capacity", [&] { Session s(model, {-1}); });
     expect_error(ErrorCode::usage, "chunk", [&] { Session s(model, {0, 0}); });
     expect_error(ErrorCode::usage, "first position", [&] { Session s(model, {0, 256, -1}); });
-    expect_error(ErrorCode::limit, "4194304", [&] { Session s(model, {5000000}); });
-    expect_error(ErrorCode::limit, "position", [&] {
-        Session s(model, {10, 256, std::numeric_limits<int>::max() - 5});
-    });
+    constexpr int most = std::numeric_limits<int>::max();
+    for (const int huge : {(1 << 22) + 1, most}) { // sizes are rounded up to multiples
+        expect_error(ErrorCode::limit, "4194304", [&] { Session s(model, {huge}); });
+        expect_error(ErrorCode::limit, "4194304", [&] { Batch batch(model, 1, huge); });
+    }
+    expect_error(ErrorCode::limit, "position", [&] { Session s(model, {10, 256, most - 5}); });
+    Session session(model, {.capacity = 10, .chunk = most});
+    EXPECT_EQ(session.feed(1).size(), 101u);
+    expect_error(ErrorCode::limit, "", [&] { session.rewind(most); });
+    expect_error(ErrorCode::limit, "", [&] { session.evict(most, most); });
+    expect_error(ErrorCode::limit, "", [&] { session.evict(1, most); });
 }
 
 TEST(Sessions, RefuseMoreMemoryThanThereIs) {
@@ -62,7 +69,7 @@ TEST(Sessions, RefuseMoreMemoryThanThereIs) {
     b.d_head = 1024;
     const Model model = random_model(b, "none", 1);
     // 2 * 60 * 4 * 1024 floats a token are two megabytes: eight terabytes in all.
-    expect_error(ErrorCode::limit, "bytes", [&] { Session s(model, {1 << 22}); });
+    expect_error(ErrorCode::limit, " GiB and the weights", [&] { Session s(model, {1 << 22}); });
 }
 
 // The caller's own table of positions, with 20 rows, for two segments.

@@ -259,6 +259,7 @@ TEST(Trainer, OptionsOutOfRangeAreRefused) {
     refuses({.batch = 0}, ErrorCode::usage, "batch: expected at least 1, found 0");
     refuses({.length = -3}, ErrorCode::usage, "length: expected at least 1, found -3");
     refuses({.axes = 0}, ErrorCode::usage, "axes: expected at least 1, found 0");
+    refuses({.axes = -1}, ErrorCode::usage, "axes: expected at least 1, found -1");
     refuses({.weight_decay = -1}, ErrorCode::usage, "weight_decay");
     refuses({.clip = 0}, ErrorCode::usage, "clip");
     refuses({.clip = std::nan("")}, ErrorCode::usage, "clip");
