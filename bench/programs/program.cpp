@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "bench/programs/program.h"
 
+#include "tools/cli/process.h"
 #include "tools/cli/program.h"
 #include "tools/terminal/output.h"
 
@@ -17,6 +18,7 @@ std::string help_of(const tools::Verb& verb) {
 } // namespace
 
 int run_program(const tools::Verb& verb, int argc, char** argv) {
+    tools::widen_thread_stacks();
     try {
         const std::size_t count = argc > 0 ? static_cast<std::size_t>(argc) - 1 : 0;
         const tools::Arguments arguments(verb, {argv + (argc > 0 ? 1 : 0), count});

@@ -75,7 +75,7 @@ done
 if [ "$(basename "$build")" = release ]; then # a sanitizer's frames are larger
     for threads in 1 2; do
         ok "every encoding on a stack of 64 KiB and $threads threads" exits 0 \
-            sh -c 'ulimit -s 64 && exec "$@"' sh "$build/ordo" bench -q -p 70 -n 2 -r 1 -t $threads --layers 1 --dim 16 --heads 2 --ffn 24 --vocab 40
+            sh -c 'ulimit -s 64 && exec "$@"' sh "$build/ordo" bench -q -p 70 -n 2 -r 9 -t $threads --layers 1 --dim 16 --heads 2 --ffn 24 --vocab 40
     done
 fi
 ok "the text says what noise is" grep -q 'drown in noise' "$scratch/text"

@@ -2,8 +2,10 @@
 #include "tools/cli/machine.h"
 
 #include "tests/temp_dir.h"
+#include "tools/cli/process.h"
 
 #include <gtest/gtest.h>
+#include <pthread.h>
 
 namespace ordo::tools {
 namespace {
@@ -29,6 +31,27 @@ TEST(Machine, AQuotaOfOneProcessorMeansOneThread) {
         test::put_file(root / "sys/fs/cgroup/a/cpu.max", quota);
         EXPECT_EQ(physical_cores(root.path()), threads) << quota;
     }
+}
+
+// As under ulimit -s 128.
+TEST(Process, GivesThreadsAMebibyteOfStack) {
+    constexpr std::size_t small = 128 << 10, large = 8 << 20;
+    pthread_attr_t before, attributes;
+    ASSERT_EQ(pthread_getattr_default_np(&before), 0);
+    for (const std::size_t size : {small, large}) {
+        ASSERT_EQ(pthread_getattr_default_np(&attributes), 0);
+        ASSERT_EQ(pthread_attr_setstacksize(&attributes, size), 0);
+        ASSERT_EQ(pthread_setattr_default_np(&attributes), 0);
+        pthread_attr_destroy(&attributes);
+        widen_thread_stacks();
+        std::size_t found = 0;
+        ASSERT_EQ(pthread_getattr_default_np(&attributes), 0);
+        ASSERT_EQ(pthread_attr_getstacksize(&attributes, &found), 0);
+        EXPECT_EQ(found, size == small ? std::size_t{1} << 20 : size);
+        pthread_attr_destroy(&attributes);
+    }
+    EXPECT_EQ(pthread_setattr_default_np(&before), 0);
+    pthread_attr_destroy(&before);
 }
 
 } // namespace

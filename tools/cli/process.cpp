@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <fcntl.h>
+#include <pthread.h>
 #include <string_view>
 #include <unistd.h>
 
@@ -33,9 +34,21 @@ void hold_standard_streams() {
 
 } // namespace
 
+void widen_thread_stacks() {
+    constexpr std::size_t least = std::size_t{1} << 20;
+    pthread_attr_t attributes;
+    if (::pthread_getattr_default_np(&attributes) != 0) return;
+    std::size_t size = 0;
+    if (::pthread_attr_getstacksize(&attributes, &size) == 0 && size < least &&
+        ::pthread_attr_setstacksize(&attributes, least) == 0)
+        ::pthread_setattr_default_np(&attributes);
+    ::pthread_attr_destroy(&attributes);
+}
+
 std::span<const char* const> begin_process(int argc, char** argv) {
     hold_standard_streams();
     install_signal_handlers();
+    widen_thread_stacks();
     const int skipped = argc > 0 ? 1 : 0;
     return {argv + skipped, static_cast<std::size_t>(argc - skipped)};
 }
