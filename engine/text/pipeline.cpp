@@ -2,6 +2,7 @@
 #include "text/pipeline.h"
 
 #include "core/error.h"
+#include "text/byte_alphabet.h"
 
 #include <algorithm>
 #include <bit>
@@ -69,7 +70,8 @@ public:
         for (std::size_t id = 0; id < special_.size(); ++id) bytes += 2 * spelling(id).size();
         Allowance allowance(where, bytes); // for all tokens together, each as the first and not
         for (std::size_t id = 0; id < special_.size(); ++id)
-            add_text(spelling(id), added[id] != nullptr && (added[id]->special || p_.decodes_bytes), allowance);
+            add_text(spelling(id),
+                     added[id] != nullptr && (added[id]->special || p_.decodes_bytes) && !spells_bytes(id), allowance);
         if (texts_ == first_texts_) first_texts_ = {};
     }
 
@@ -136,6 +138,15 @@ private:
             p_.added.split(part, special, true, on_text, on_token);
         };
         p_.added.split(text, special, false, on_part, on_token);
+    }
+
+    // Whether an entry of the vocabulary spells other bytes. It stands for these even if the same token was added, such
+    // as SmolLM2's "\u00ef\u00bf\u00bd" for the bytes of U+FFFD.
+    bool spells_bytes(std::size_t id) const {
+        if (!p_.decodes_bytes || id >= p_.vocabulary->size()) return false;
+        const std::string_view entry = (*p_.vocabulary)[id];
+        const auto bytes = unspell_bytes(entry);
+        return bytes && *bytes != entry;
     }
 
     // exact: the text is the spelling, apart from spaces that a decoder may put before it. This holds for special

@@ -2,7 +2,6 @@
 // Tokenizers from tokenizer.json, version 1.0 of Hugging Face's format. An unknown type is an error, since almost
 // correct tokens ruin a model. An unknown key is ignored, as in that library.
 #include "core/error.h"
-#include "text/byte_alphabet.h"
 #include "text/foreign_keys.h"
 #include "text/pipeline.h"
 
@@ -97,15 +96,6 @@ int check_ids(const std::vector<AddedToken>& added, const Vocabulary& vocabulary
     return static_cast<int>(n);
 }
 
-// Refuses an added token whose text is the vocabulary's spelling of other bytes: those bytes would decode wrongly.
-void check_spellings(const std::vector<AddedToken>& added, const Vocabulary& vocabulary, std::string_view where) {
-    for (const AddedToken& token : added)
-        if (vocabulary.find(token.content) != Vocabulary::absent)
-            if (const auto bytes = unspell_bytes(token.content); bytes && *bytes != token.content)
-                fail(ErrorCode::model, where, ": added_tokens: \"", printable(token.content),
-                     "\" is the vocabulary's spelling of other bytes");
-}
-
 // The type of a model in a file without one, as in the first files. It is found from the model's members.
 std::string unnamed_kind(const JsonValue& model, const std::string& where) {
     const JsonValue* const vocab = find_member(model, "vocab");
@@ -175,7 +165,6 @@ std::unique_ptr<Tokenizer> make_tokenizer(TokenizerFile file, std::string_view i
     p.normalize = make_normalizer(component("normalizer"), where + ": normalizer");
     bool bytes = false; // whether pieces are the bytes for the model
     p.cut = make_pre_tokenizer(component("pre_tokenizer"), where + ": pre_tokenizer", bytes);
-    if (bytes) check_spellings(added, *p.vocabulary, where);
     if (bytes && kind != "BPE")
         fail(ErrorCode::model, where, ": pre_tokenizer: \"ByteLevel\" before a model \"", kind, "\" is not supported");
     p.model =

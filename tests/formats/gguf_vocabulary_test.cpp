@@ -264,6 +264,23 @@ TEST(GgufTokenizer, AddedTokensMayReadAsSpellingsOfOtherBytes) {
     EXPECT_EQ(encode(*tokenizer_from_gguf(gguf_vocabulary(*tokenizer), "back"), "\u00f5a"), (Ids{3, 0}));
 }
 
+// In fine-tuned copies of SmolLM2, a control token is also the product of a merge.
+TEST(GgufTokenizer, AddedTokensMayBeMadeByMerges) {
+    GgufVocabulary v;
+    v.model = "gpt2";
+    v.pre = "gpt-2";
+    v.tokens = {"a", "\u00ef", "\u00bf", "\u00bd", "\u00ef\u00bf", "\u00ef\u00bf\u00bd"};
+    v.types = {1, 1, 1, 1, 1, Type::control};
+    v.merges = {"\u00ef \u00bf", "\u00ef\u00bf \u00bd"};
+    const auto tokenizer = tokenizer_from_gguf(v, "test");
+    const auto back = tokenizer_from_gguf(gguf_vocabulary(*tokenizer), "back");
+    for (const Tokenizer* each : {tokenizer.get(), back.get()}) {
+        EXPECT_EQ(encode(*each, "a\ufffd"), (Ids{0, 5}));
+        EXPECT_EQ(decode(*each, {0, 5}), "a\ufffd");
+        EXPECT_TRUE(each->is_special(5));
+    }
+}
+
 // A file with a vocabulary alone. Its special tokens have the ids that llama.cpp uses by default.
 TEST(GgufTokenizer, IdsThatAFileLeavesOutAreLlamaCpps) {
     const test::TempDir folder;

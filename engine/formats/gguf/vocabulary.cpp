@@ -82,11 +82,17 @@ void Writer::require_scores() const {
 }
 
 // Whether a token was added to a byte-level vocabulary and its text is the spelling of other bytes, such as
-// DeepSeek-Coder's "\u00f5". No bytes of a text become it.
+// DeepSeek-Coder's "\u00f5". No bytes of a text become it, unless a merge makes it.
 bool Writer::only_added(std::size_t id) const {
     if (v_.model != "gpt2" || !is_added(id)) return false;
-    const auto bytes = unspell_bytes(spellings_[id]);
-    return bytes && *bytes != spellings_[id];
+    const std::string& spelling = spellings_[id];
+    const auto bytes = unspell_bytes(spelling);
+    if (!bytes || *bytes == spelling) return false;
+    return std::none_of(v_.merges.begin(), v_.merges.end(), [&](std::string_view merge) {
+        const std::size_t space = merge.find(' ', 1);
+        return merge.size() == spelling.size() + 1 && space != merge.npos &&
+               spelling.starts_with(merge.substr(0, space)) && spelling.ends_with(merge.substr(space + 1));
+    });
 }
 
 std::string Writer::added_tokens() const {
