@@ -61,10 +61,9 @@ protected:
 TEST_F(LabKeptRuns, ArePooledOverEncodingsAndComparedByDocument) {
     keep_documents();
     const Result result = run();
-    EXPECT_NE(
-        result.found.at(1).find("Kept losses of 6 runs of 2 encodings, trained on 500 tokens each with Muon at 0.006 "
-                                "on simple.train.txt, commit 0"),
-        std::string::npos)
+    EXPECT_NE(result.found.at(1).find("Losses of 6 runs of 2 encodings, trained on 500 tokens each with Muon at 0.006 "
+                                      "on simple.train.txt, commit 0"),
+              std::string::npos)
         << result.found.at(0);
     const tools::Figures& pairs = table(result, "pairs");
     ASSERT_EQ(pairs.rows.size(), 1u);
@@ -136,10 +135,19 @@ TEST_F(LabKeptRuns, HaveShortNamesAndAPictureThatSaysWhatWasFound) {
     const auto names = [&] { return test::picture<HeatMap>(result, "differences").x_names; };
     EXPECT_EQ(names(), (std::vector<std::string>{"pattern(rope,none)", "none", "rope+alibi"}));
     // The means are 0.5 apart, and the spread is 0.07. Each of the two is compared with none, and with the other.
-    EXPECT_NE(result.pictures.at(0).title.find("pattern(rope,none) loses least, rope+alibi most; 3 of 3 comparisons "
-                                               "differ by more than chance"),
-              std::string::npos)
-        << result.pictures.at(0).title;
+    const std::string& title = result.pictures.at(1).title;
+    EXPECT_NE(
+        title.find("pattern(rope,none) loses least, rope+alibi most; 3 of 3 comparisons differ by more than chance"),
+        std::string::npos)
+        << title;
+    // The ranking has the same order, with the differences from none, whose mean is 1.55.
+    const auto& ranking = test::picture<Curves>(result, "ranking");
+    EXPECT_EQ(ranking.x_names, names());
+    EXPECT_NEAR(ranking.series.at(0).y.at(0), 1.05 - 1.55, 1e-9);
+    EXPECT_EQ(ranking.series.at(0).y.at(1), 0);
+    EXPECT_NEAR(ranking.series.at(0).y.at(2), 2.5 - 1.55, 1e-9);
+    EXPECT_TRUE(std::isnan(test::picture<HeatMap>(result, "differences").values.at(1).at(1)));
+    EXPECT_TRUE(result.answer.starts_with("The best is pattern(rope,none) (1.05 nats")) << result.answer;
     put_file(folder() / "seeds-runs.csv",
              head + none +
                  "a-1,\"pattern(rope:theta=10,none)\",1,500,1,\nb-1,\"pattern(rope:theta=20,none)\",1,500,1,\n");

@@ -19,12 +19,23 @@ inline tools::Arguments arguments_of(const std::vector<const char*>& words) {
     return {tools::find_verb("lab"), words};
 }
 
+// An answer is a sentence about the question, also if --quick decides nothing.
+inline void expect_answer(const Result& result) {
+    EXPECT_GT(result.answer.size(), 25u) << result.answer;
+    EXPECT_TRUE(result.answer.ends_with('.')) << result.answer;
+    EXPECT_TRUE(result.answer[0] < 'a' || result.answer[0] > 'z') << result.answer;
+    EXPECT_FALSE(result.answer.starts_with("Undecided")) << result.answer;
+    EXPECT_EQ(result.answer.find("nan"), std::string::npos) << result.answer;
+}
+
 // Runs with --quick and seed 1.
 inline Result run(const Experiment& experiment, std::vector<const char*> words = {}) {
     words.insert(words.begin(), experiment.name.data());
     const tools::Arguments arguments = arguments_of(words);
     const tools::OneThread alone; // other tests may run at the same time
-    return lab::run(experiment, {.arguments = arguments, .seed = 1, .quick = true});
+    Result result = lab::run(experiment, {.arguments = arguments, .seed = 1, .quick = true});
+    expect_answer(result);
+    return result;
 }
 inline Result run(std::string_view name, const std::vector<const char*>& words = {}) {
     return run(find_experiment(name), words);

@@ -44,6 +44,20 @@ TEST(LabVerb, TheListSaysHowToRunOneAndWhatItsTimesAre) {
         EXPECT_NE(list.find(said), std::string::npos) << said;
 }
 
+// The answer is at the top, and long tables need --all.
+TEST(LabVerb, PrintsTheAnswerFirstAndInBrief) {
+    const std::vector<std::string> words{"lab", "attention", "--quick", "-q", "-m", "weights/rope.safetensors"};
+    const auto lines = [](const std::string& text) { return std::count(text.begin(), text.end(), '\n'); };
+    const std::string brief = out_of(words);
+    EXPECT_TRUE(brief.starts_with("attention: To which tokens does each head attend?\n\nIn ")) << brief;
+    EXPECT_NE(brief.find("table heads, 60 rows"), std::string::npos) << brief; // 5 layers of 4 heads, 3 kinds
+    EXPECT_LT(lines(brief), 150) << brief;
+    std::vector<std::string> more = words;
+    more.push_back("--all");
+    EXPECT_GT(lines(out_of(more)), 2 * lines(brief));
+    expect_error(run_program({"lab", "report", "x", "--all"}), 2, "report does not take --all");
+}
+
 // Help shows the experiment's description and exactly its own options.
 TEST(LabVerb, HelpIsOfTheExperimentThatIsNamed) {
     for (const lab::Experiment* experiment : lab::experiments()) {
@@ -79,6 +93,7 @@ TEST(LabVerb, ExperimentsAreDescribedOnceAndWell) {
         EXPECT_EQ(experiment->name.find_first_not_of("abcdefghijklmnopqrstuvwxyz-"), std::string_view::npos);
         EXPECT_EQ(experiment->summary.find('\n'), std::string_view::npos);
         EXPECT_TRUE(experiment->summary.ends_with('?')); // each summary is a question
+        EXPECT_TRUE(std::isupper(static_cast<unsigned char>(experiment->summary[0])));
         EXPECT_FALSE(experiment->details.empty());
         EXPECT_GT(experiment->quick_seconds, 0);
         EXPECT_LE(experiment->quick_seconds, experiment->seconds);
@@ -162,7 +177,7 @@ TEST(LabVerb, CompareGathersWhatJobsOfTasksHaveLeft) {
     expect_success(all);
     for (const char* expected : {"Tasks, from 2 files: 3 seeds of each of 2 encodings on 1 task.",
                                  "copy: solved by `none` (900 steps), alibi (900 steps).", "Expectation 1 held.",
-                                 "copy, trained on up to 10 letters: right symbols"})
+                                 "copy, trained on up to 10 letters: correct symbols"})
         EXPECT_NE(all.out.find(expected), std::string::npos) << expected << " in " << all.out;
     EXPECT_EQ(all.out.find("Held-out nats"), std::string::npos); // no section on weights
 }

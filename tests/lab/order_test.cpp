@@ -39,6 +39,25 @@ TEST(LabOrder, SetsAreEqualWithoutPositionAndDifferWithIt) {
     }
 }
 
+// The finding agrees with the second column: RoPE tells orders apart, in attention.
+TEST(LabOrder, NamesThePlaceWhereAnEncodingTellsOrdersApart) {
+    const Result result = test::run(order_experiment);
+    for (const std::string& found : result.found) {
+        const std::size_t vectors = found.find("in the word vectors: by "), attention = found.find("in attention: by "),
+                          nowhere = found.find("Not told apart");
+        ASSERT_LT(vectors, attention) << found;
+        ASSERT_LT(attention, nowhere) << found;
+        for (const auto& [name, from, to] : {std::tuple{"sinusoidal", vectors, attention},
+                                             {" rope", attention, nowhere},
+                                             {" alibi", attention, nowhere},
+                                             {"`none`", nowhere, found.size()}}) {
+            const std::size_t at = found.find(name);
+            EXPECT_TRUE(at > from && at < to) << name << " in " << found;
+        }
+    }
+    EXPECT_TRUE(result.answer.starts_with("Yes, with an encoding: ")) << result.answer;
+}
+
 // PE of width 8: sin and cos of p and of p / 10.
 TEST(LabOrder, TraceAddsTheWavesToTheWordVectors) {
     const Result result = test::run(order_experiment, {"-p", "a b a"});
@@ -80,7 +99,7 @@ TEST(LabOrder, PalindromesAreComparedInAnotherOrder) {
     const Result result = test::run(order_experiment, {"-p", "dog bites dog"});
     ASSERT_EQ(result.found.size(), 2u);
     EXPECT_NE(result.found[0].find("\"bites dog dog\""), std::string::npos) << result.found[0];
-    EXPECT_NE(result.found[0].find("tell them apart: sinusoidal"), std::string::npos) << result.found[0];
+    EXPECT_NE(result.found[0].find("apart in the word vectors: by sinusoidal"), std::string::npos) << result.found[0];
     EXPECT_NE(result.found[1].find("reads the same from its end"), std::string::npos) << result.found[1];
     EXPECT_EQ(test::table(result, "rows").rows.size(), registered_encodings().size());
     // Reversing all but the last word gives this sentence.

@@ -126,7 +126,7 @@ TEST(LabText, ListsHaveMarksAndStandClearOfThem) {
     result.found = {"found " + std::string(44, 'x') + " more", "second"};
     result.notes = {"note"};
     const std::string text = lab::text_of(nasty, result, {.width = 50});
-    EXPECT_NE(text.find("\nexpected:\n   1. e0\n   2. e1\n"), std::string::npos) << text;
+    EXPECT_NE(text.find("\nexpected before the run:\n   1. e0\n   2. e1\n"), std::string::npos) << text;
     EXPECT_NE(text.find("\n  10. e9\n"), std::string::npos);
     EXPECT_NE(text.find("\nfound:\n  - found\n    " + std::string(44, 'x') + "\n    more\n  - second\n"),
               std::string::npos)
@@ -139,8 +139,42 @@ TEST(LabText, ListsHaveMarksAndStandClearOfThem) {
     EXPECT_NE(page.find("<ul>\n<li>note</li>"), std::string::npos);
 }
 
-TEST(LabText, SaysWhatIsComputed) {
-    EXPECT_TRUE(lab::text_of(nasty, {}, {}).starts_with("nasty: a < b & c\n\n\"quoted\"\n"));
+TEST(LabText, BeginsWithTheAnswerAndEndsWithTheMethod) {
+    lab::Result result;
+    result.answer = "It depends.";
+    result.found = {"a number"};
+    result.notes = {"a limit"};
+    result.tables = {{"t", "a table", {{"n"}, {{std::int64_t{3}}}}}};
+    result.pictures = {{"p", "a picture", "x", "y", Curves{.series = {{.label = "s", .x = {1, 2}, .y = {2, 3}}}}}};
+    const std::string text = lab::text_of(nasty, result, {});
+    EXPECT_TRUE(text.starts_with("nasty: a < b & c\n\nIt depends.\n\nfound:\n  - a number\n\na picture\n")) << text;
+    const std::size_t picture = text.find("a picture"), table = text.find("a table"),
+                      method = text.find("method: \"quoted\"");
+    EXPECT_LT(picture, table);
+    EXPECT_LT(table, method);
+    EXPECT_LT(method, text.find("a limit"));
+}
+
+// Long tables, long maps and further pictures are only named.
+TEST(LabText, ShowsLongTablesAndManyPicturesOnlyIfAsked) {
+    lab::Result result;
+    result.answer = "It depends.";
+    result.tables = {{"long", "a long table", {{"n"}, {}}},
+                     {"short", "a short table", {{"n"}, {{std::int64_t{5555}}}}}};
+    for (std::int64_t i = 0; i < 100; ++i) result.tables[0].figures.add(1000 + i);
+    const std::vector<std::vector<double>> tall(300, std::vector<double>(40, 1));
+    for (const char* name : {"p1", "p2", "p3"})
+        result.pictures.push_back({name, std::string("title of ") + name, "x", "y", HeatMap{.values = tall}});
+    const auto lines = [](const std::string& text) { return std::count(text.begin(), text.end(), '\n'); };
+    const std::string brief = lab::text_of(nasty, result, {}), all = lab::text_of(nasty, result, {}, true);
+    EXPECT_NE(brief.find("table long, 100 rows: a long table"), std::string::npos) << brief;
+    EXPECT_NE(brief.find("picture p3: title of p3"), std::string::npos) << brief;
+    EXPECT_NE(brief.find("5555"), std::string::npos) << brief;
+    EXPECT_EQ(brief.find("1099"), std::string::npos) << brief;
+    EXPECT_LT(lines(brief), 120);
+    EXPECT_NE(all.find("1099"), std::string::npos);
+    EXPECT_EQ(all.find("100 rows"), std::string::npos);
+    EXPECT_GT(lines(all), 400);
 }
 
 TEST(LabText, DurationsAreNotRoundedUpFar) {
@@ -176,6 +210,7 @@ TEST(LabDraw, FitsTheScreenWhateverThePictureHolds) {
 
 lab::Result small_result() {
     lab::Result result;
+    result.answer = "It depends on < & >.";
     result.expected = {"x < y"};
     result.found = {"a | b, [c] & 1/3"};
     result.tables = {
@@ -197,6 +232,7 @@ TEST(LabRender, CsvHasAllDigitsAndNamesTablesAndPictures) {
 
 TEST(LabRender, JsonHasEverything) {
     const Json json = read_json(lab::json_of(nasty, small_result(), "ordo lab nasty"));
+    EXPECT_EQ(json["answer"], "It depends on < & >.");
     EXPECT_EQ(json["command"], "ordo lab nasty");
     EXPECT_EQ(json["found"][0], "a | b, [c] & 1/3");
     EXPECT_EQ(json["tables"][0]["rows"][0]["value"], 1.0 / 3);
@@ -229,20 +265,37 @@ TEST(LabRender, NamesOfPointsAreKept) {
     EXPECT_EQ(tools::render(lab::figures_of(picture), tools::Format::csv),
               "series,x,y,name\ns,1,3,\"p \"\"5\"\"\"\ns,2,4,68\nt,5,6,\n");
     const std::string script = lab::plot_script(picture, "n");
-    EXPECT_NE(script.find("\n1 3 \"p  5 \"\n2 4 \"68\"\nEND"), std::string::npos) << script;
-    EXPECT_NE(script.find("$series0 using 1:2:3 with labels"), std::string::npos);
-    EXPECT_EQ(script.find("$series1 using 1:2:3"), std::string::npos);
+    EXPECT_NE(script.find("$series0 << END\n1 3\n2 4\nEND"), std::string::npos) << script;
+    EXPECT_NE(script.find(" \"p  5 \"\n"), std::string::npos) << script;
+    EXPECT_NE(script.find("$names0 using 1:2:3 with labels"), std::string::npos);
+    EXPECT_EQ(script.find("$names1"), std::string::npos);
 }
 
-// Names of many points replace the points. One point remains for the legend.
-TEST(LabRender, NamesOfManyPointsReplaceThem) {
+// Every point stays. Of names that would overlap, some are left out.
+TEST(LabRender, NamesOfManyPointsDoNotOverlap) {
     lab::Series many{.label = "s", .style = Series::Style::points};
-    for (int i = 0; i < 25; ++i) many.x.push_back(i), many.y.push_back(i % 5), many.names.push_back(std::to_string(i));
-    const std::string script =
-        lab::plot_script({"n", "n", "x", "y", Curves{.series = {many, {.label = "t", .x = {1}, .y = {1}}}}}, "n");
-    EXPECT_NE(script.find("NaN with points"), std::string::npos) << script;
-    EXPECT_EQ(script.find("$series0 using 1:2 with points"), std::string::npos);
-    EXPECT_EQ(script.find("offset"), std::string::npos);
+    for (int i = 0; i < 60; ++i) { // 30 points in a tiny cloud, 30 far from each other
+        many.x.push_back(i < 30 ? 0.001 * i : i % 6 * 20);
+        many.y.push_back(i < 30 ? 0 : 20.0 + i / 6 * 10);
+        many.names.push_back("name" + std::to_string(i));
+    }
+    const std::string script = lab::plot_script({"n", "n", "x", "y", Curves{.series = {many}}}, "n");
+    EXPECT_NE(script.find("$series0 using 1:2 with points"), std::string::npos);
+    std::istringstream lines(script.substr(script.find("$names0 << END\n") + 15));
+    std::vector<std::pair<double, double>> places; // the middles of the names
+    for (std::string line; std::getline(lines, line) && line != "END";) {
+        std::istringstream words(line);
+        auto& [x, y] = places.emplace_back();
+        words >> x >> y;
+    }
+    EXPECT_GE(places.size(), 30u);
+    EXPECT_LT(places.size(), 40u);
+    // The axes are 100 wide and 110 high, on about 650 pixels; a name has 12 pixels of height and 35 of width or more.
+    for (const auto& a : places)
+        for (const auto& b : places)
+            EXPECT_TRUE(&a == &b || std::abs(a.first - b.first) * 6.5 > 34.9 ||
+                        std::abs(a.second - b.second) * 650 / 110 > 11.9)
+                << script;
 }
 
 TEST(LabPlot, FileNamesAreSafe) {
@@ -258,6 +311,8 @@ TEST(LabPlot, TextStaysText) {
         << script;
     EXPECT_NE(script.find(R"x(title "\047; system(\047id\047); \047")x"), std::string::npos);
     EXPECT_NE(script.find(R"(set output "stem.svg")"), std::string::npos);
+    EXPECT_LT(script.find("stem.svg"), script.find("set title")); // only the PNG has the title; a page has it as text
+    EXPECT_LT(script.find("set title"), script.find("stem.png"));
     EXPECT_EQ(script.find('`'), std::string::npos); // a backtick would run a command
 }
 
@@ -359,40 +414,87 @@ TEST(LabPage, NothingBecomesMarkup) {
     EXPECT_EQ(page.find("http"), std::string::npos); // no external resources
 }
 
-// The page works without its directory: every link leads into the page. "n\n7\n" is "bgo3Cg==" in base64.
-TEST(LabPage, HasItsNumbersInIt) {
-    const std::vector<lab::Outcome> outcomes{{.experiment = &nasty, .command = "c", .result = small_result()}};
+// Links lead into the page and to the files of tables and pictures. A long table is only a link.
+TEST(LabPage, LinksItsNumbers) {
+    lab::Result result = small_result();
+    tools::Figures many{{"n"}, {}};
+    for (std::int64_t i = 0; i < 300; ++i) many.add(7'000'000 + i);
+    result.tables.push_back({"many", "a long table", many});
+    const std::vector<lab::Outcome> outcomes{{.experiment = &nasty, .command = "c", .result = result}};
     const std::string page = lab::page_html(outcomes, {"v", "m", "c"}, "/nonexistent");
-    EXPECT_NE(page.find("<a download=\"nasty-two.csv\" href=\"data:text/csv;base64,bgo3Cg==\">nasty-two.csv</a>"),
-              std::string::npos)
-        << page;
-    int links = 0;
-    for (std::size_t at = 0; (at = page.find("href=\"", at)) != std::string::npos; ++links) {
+    EXPECT_NE(page.find("<a href=\"data/nasty-many.csv\">300 rows as CSV</a>"), std::string::npos) << page;
+    EXPECT_EQ(page.find("7000042"), std::string::npos);
+    std::set<std::string> links;
+    for (std::size_t at = 0; (at = page.find("href=\"", at)) != std::string::npos;) {
         at += 6;
-        EXPECT_TRUE(page[at] == '#' || page.compare(at, 21, "data:text/csv;base64,") == 0) << page.substr(at, 40);
+        links.insert(page.substr(at, page.find('"', at) - at));
     }
-    EXPECT_EQ(links, 1 + 2 + 1); // contents, tables, picture
+    EXPECT_EQ(links, (std::set<std::string>{"#nasty", "#answers", "data/nasty-one.csv", "data/nasty-two.csv",
+                                            "data/nasty-many.csv", "data/nasty-p.csv"}));
 }
 
-// The findings come before the machine and the sections. Words between backticks are code, and a single backtick stays
-// a backtick.
-TEST(LabPage, BeginsWithWhatWasFound) {
+// The introduction, then questions and answers, then figures; the machine at the end. Words between backticks are code,
+// and a single backtick stays a backtick.
+TEST(LabPage, BeginsWithAnIntroductionAndAnswers) {
     lab::Result result = small_result();
-    result.found = {"run `ordo lab x` <again>", "5 ` more"};
+    result.answer = "run `ordo lab x` <again>";
+    result.found = {"5 ` more"};
     const std::vector<lab::Outcome> outcomes{{.experiment = &nasty, .command = "c", .result = result},
                                              {.experiment = &nasty, .error = "failed"}};
     const std::string page = lab::page_html(outcomes, {"v", "machine", "c"}, "/nonexistent");
     const std::string answer = "run <code>ordo lab x</code> &lt;again&gt;";
-    const std::size_t first = page.find(answer), second = page.find(answer, first + 1);
-    EXPECT_LT(page.find("What was found"), first);
-    EXPECT_LT(first, page.find("no result"));
-    EXPECT_LT(page.find("no result"), page.find("machine\n"));
-    EXPECT_LT(page.find("machine\n"), second);
-    EXPECT_NE(second, std::string::npos);
-    EXPECT_NE(page.find("5 ` more"), std::string::npos);
+    const std::vector<std::string> order{"<h1>Positional encodings by experiment</h1>",
+                                         "This page asks 2 questions",
+                                         "Questions and answers",
+                                         "<h3>a &lt; b &amp; c</h3>", // a question is a heading
+                                         answer,
+                                         "No result.",
+                                         "<canvas id=\"rope\">",
+                                         "<h2>a &lt; b &amp; c</h2>",
+                                         answer,
+                                         "5 ` more",
+                                         "first",
+                                         "How this page was made",
+                                         "machine\n"};
+    std::size_t at = 0;
+    for (const std::string& part : order) {
+        at = page.find(part, at);
+        ASSERT_NE(at, std::string::npos) << part;
+        at += part.size();
+    }
     EXPECT_NE(page.find("prefers-color-scheme: dark"), std::string::npos);
-    EXPECT_NE(lab::page_markdown(outcomes, {"v", "m", "c"}, "/nonexistent").find("**run `ordo lab x` &lt;again>"),
+    EXPECT_EQ(page.find("quick run"), std::string::npos);
+    EXPECT_NE(lab::page_html(outcomes, {"v", "m", "ordo lab report --quick d"}, "/nonexistent").find("quick run"),
               std::string::npos);
+    const std::string text = lab::page_markdown(outcomes, {"v", "machine", "c"}, "/nonexistent");
+    const std::size_t first = text.find("- [a < b & c](#nasty) run `ordo lab x` &lt;again>");
+    EXPECT_NE(first, std::string::npos) << text;
+    EXPECT_LT(first, text.find("How this page was made"));
+}
+
+TEST(LabPage, HasEachTitleOnceAndSentencesUnfolded) {
+    const TempDir directory;
+    put_file(directory / "nasty-p.svg", "<svg></svg>");
+    lab::Result result = small_result();
+    const std::string fact(100, 'f');
+    result.tables = {{"claims", "claims in full", {{"number", "the_fact"}, {{std::int64_t{4}, fact}}}}};
+    const std::vector<lab::Outcome> outcomes{{.experiment = &nasty, .command = "c", .result = result}};
+    const std::string page = lab::page_html(outcomes, {"v", "m", "c"}, directory.path());
+    const std::size_t title = page.find("a &#39;picture&#39;");
+    EXPECT_NE(title, std::string::npos);
+    EXPECT_EQ(page.find("a &#39;picture&#39;", title + 1), std::string::npos);
+    EXPECT_NE(page.find("alt=\"y against x\""), std::string::npos);
+    const std::size_t row = page.find("<dt>the fact</dt><dd>" + fact + "</dd>");
+    EXPECT_NE(row, std::string::npos) << page;
+    EXPECT_LT(row, page.find("<details")); // only the method is folded
+}
+
+// The sliders' figures have the colours of the pictures.
+TEST(LabPage, LiveFiguresHaveThePicturesColours) {
+    const std::string page = lab::page_html({}, {"v", "m", "c"}, "/nonexistent");
+    EXPECT_NE(page.find("const palette = {lines: [[0,114,178],[213,94,0],"), std::string::npos); // Okabe and Ito 2008
+    EXPECT_NE(page.find("diverging: [[45,0,75],"), std::string::npos);
+    EXPECT_LT(page.find("const palette"), page.find("palette.lines"));
 }
 
 } // namespace

@@ -18,7 +18,7 @@ using namespace ordo::test;
 
 lab::Result good(const lab::Request& request) {
     lab::Result result;
-    result.found = {"seed " + std::to_string(request.seed)};
+    result.answer = "seed " + std::to_string(request.seed);
     result.tables = {{"t", "a table", {{"n"}, {{std::int64_t{3}}}}}};
     result.pictures = {{"p", "a picture", "x", "y", lab::Curves{.series = {{.label = "s", .x = {1, 2}, .y = {2, 3}}}}}};
     return result;
@@ -56,8 +56,8 @@ TEST(LabReport, OneFailureLosesNoneOfTheOthers) {
         EXPECT_NE(all.find("too &lt;long&gt;"), std::string::npos);
         EXPECT_NE(all.find("seed 5"), std::string::npos);
         EXPECT_NE(all.find("ordo lab good --seed 5"), std::string::npos);
-        // The error of the silent experiment, which states no finding.
-        EXPECT_NE(all.find("a sentence that says what was found"), std::string::npos);
+        // The error of the silent experiment, which has no answer.
+        EXPECT_NE(all.find("expected an answer to its question"), std::string::npos);
     }
     for (const char* fact :
          {"CPUs, ", " used\nmemory: ", "system: ", "compiler: ", "date: 20", "BLAS: ", "kernels: "}) {
@@ -238,8 +238,28 @@ TEST(LabFiles, PicturesAreDrawn) {
     if (!outcome.err.empty()) GTEST_SKIP() << outcome.err;
     const std::string svg = file_content(directory / "division-term-linear.svg");
     EXPECT_NE(svg.find("radians per position"), std::string::npos);
-    EXPECT_NE(svg.find("The division term of 512 dimensions"), std::string::npos);
+    EXPECT_EQ(svg.find("The division term of 512 dimensions"), std::string::npos); // a page has the title as text
     EXPECT_TRUE(file_content(directory / "division-term-linear.png").starts_with("\x89PNG"));
+}
+
+// The experiments with the largest pictures, in files of which none may be missing.
+TEST(LabReport, ThePageIsSmallAndItsLinksLeadToFiles) {
+    const TempDir directory;
+    const lab::Experiment* const list[] = {&lab::find_experiment("tables"), &lab::find_experiment("heat-map"),
+                                           &lab::find_experiment("angles")};
+    ASSERT_EQ(lab::write_report(lab::test::arguments_of({"report", "x", "--quick", "-q"}), directory.path(), list), 0);
+    const std::string page = file_content(directory / "index.html");
+    EXPECT_LT(page.size(), 3u << 20); // of 8 MB for all
+    int links = 0;
+    for (std::size_t at = 0; (at = page.find("href=\"data/", at)) != std::string::npos; ++links) {
+        at += 6;
+        EXPECT_TRUE(std::filesystem::exists(directory / page.substr(at, page.find('"', at) - at)))
+            << page.substr(at, 60);
+    }
+    EXPECT_GT(links, 30);
+    const std::string map = file_content(directory / "pictures/heat-map-128x8.svg");
+    if (map.empty()) GTEST_SKIP() << lab::no_gnuplot;
+    EXPECT_NE(map.find("<image style='image-rendering:pixelated' "), std::string::npos); // browsers smooth images
 }
 
 TEST(LabReport, CommandsCanBePasted) {

@@ -58,8 +58,8 @@ TEST_F(LabStretch, SentencesNameTheLengthsThatTheyAreOf) {
         std::snprintf(buffer, sizeof buffer, "%.3g", value);
         return std::string(buffer);
     };
-    EXPECT_NE(result->found[0].find("a row that was " + digits(large) + " long"), std::string::npos);
-    EXPECT_NE(result->found[1].find("of one " + digits(small) + " long"), std::string::npos);
+    EXPECT_NE(result->found[0].find("a row of length " + digits(large) + " has"), std::string::npos);
+    EXPECT_NE(result->found[1].find("for a length of " + digits(small)), std::string::npos);
     const int turns = static_cast<int>(std::floor(10 / small));
     EXPECT_NE(result->pictures[0].title.find("from position " + std::to_string(36 * turns) + " on"), std::string::npos)
         << result->pictures[0].title;

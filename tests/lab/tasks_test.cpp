@@ -122,9 +122,10 @@ TEST_F(LabTaskVerdicts, OfTheOrderOverTasksAreOfMeans) {
     plan.tasks.push_back(&find_task("reverse"));
     const TaskRuns high{run_of(60), run_of(60), run_of(60)}, low{run_of(30), run_of(30), run_of(30)},
         near{run_of(50), run_of(50), run_of(44)};
-    EXPECT_EQ(outcomes_of(plan, {{high, low}, {high, near}}).at(3),
-              "The published order, mean share of right symbols beyond the trained length: `none` over alibi 0.210 +- "
-              "0.043 on 2 tasks, held.");
+    EXPECT_EQ(
+        outcomes_of(plan, {{high, low}, {high, near}}).at(3),
+        "The published order, mean share of correct symbols beyond the trained length: `none` over alibi 0.210 +- "
+        "0.043 on 2 tasks, held.");
     const TaskRuns partly{run_of(50), run_of(50), run_of(44, false)};
     EXPECT_NE(outcomes_of(plan, {{low, high}, {high, partly}}).at(3).find("-0.300 +- 0 on 1 task, missed"),
               std::string::npos);
@@ -182,9 +183,10 @@ TEST_F(LabTaskVerdicts, OfFarLengthsAreThoseOfShares) {
 
 TEST_F(LabTaskVerdicts, PicturesSayWhatIsLeftAtTheGreatestLength) {
     const TaskRuns good{run_of(60), run_of(62), run_of(58)}, bad{run_of(30), run_of(31), run_of(29)};
-    EXPECT_EQ(result_of_tasks(plan, {{good, bad}}).pictures.at(0).title,
-              "copy, trained on up to 10 letters: right symbols at the greatest length from 0.3 (alibi) to 0.6 (none); "
-              "mean of 3 seeds");
+    EXPECT_EQ(
+        result_of_tasks(plan, {{good, bad}}).pictures.at(0).title,
+        "copy, trained on up to 10 letters: correct symbols at the greatest length from 0.3 (alibi) to 0.6 (none); "
+        "mean of 3 seeds");
 }
 
 // The files of jobs that each ran one encoding and one seed.

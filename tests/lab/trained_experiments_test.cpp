@@ -26,9 +26,9 @@ TEST(LabTrainedExperiments, SkipWhatACorpusHasNoWordsFor) {
                                          "--corpus", (dir.path() / "no-food.txt").string(), "-t", "1"});
     ASSERT_EQ(outcome.code, 0) << outcome.err;
     for (const char* phrase : {"The corpus lacks 'food', 'carbohydrates', 'are'", "Expectation 1 could not be tested",
-                               "Expectation 4 held", "accuracy_1", "\"good-is\""})
+                               "Expectation 4 held", "accuracy_1", "After \\\"good is\\\""})
         EXPECT_NE(outcome.out.find(phrase), std::string::npos) << phrase;
-    for (const char* phrase : {"\"food-is\"", "\"carbohydrates-are\"", "nan", "(chance ", "stand at -"})
+    for (const char* phrase : {"After \\\"food is\\\"", "nan", "(chance ", "models is -"})
         EXPECT_EQ(outcome.out.find(phrase), std::string::npos) << phrase;
 }
 
@@ -49,7 +49,7 @@ TEST(LabTrainedExperiments, SayWhatACorpusDoesNotLetThemAsk) {
     ASSERT_EQ(outcome.code, 0) << outcome.err;
     for (const char* phrase : {"Expectation 1 could not be tested", "Expectation 2 could not be tested",
                                "Expectation 3 could not be tested", "Expectation 5 could not be tested",
-                               "the corpus known by heart at -,", "which begins no sentence of the corpus"})
+                               "the corpus known by heart has -,", "which begins no sentence of the corpus"})
         EXPECT_NE(outcome.out.find(phrase), std::string::npos) << phrase;
     for (const char* phrase : {"nan", "inf to", "1 seeds", "second `none`", "the corpus goes on with another word"})
         EXPECT_EQ(outcome.out.find(phrase), std::string::npos) << phrase;

@@ -36,7 +36,7 @@ void check(const Experiment& experiment, const Picture& picture) {
             promise(series.x.size() == series.y.size(), "as many y as x");
             promise(series.low.size() == series.high.size(), "as many upper ends as lower ones");
             promise(series.low.empty() || series.low.size() == series.x.size(), "an interval for each point");
-            promise(series.low.empty() || !curves->interval.empty(), "words that say what the intervals are");
+            promise(series.low.empty() || !curves->interval.empty(), "the meaning of its intervals");
             promise(series.names.empty() || series.names.size() == series.x.size(), "a name for each point");
         }
         return;
@@ -92,6 +92,7 @@ void make_printable(Result& result) {
         make_printable(table.figures);
     }
     for (Picture& picture : result.pictures) make_printable(picture);
+    make_printable(result.answer);
     for (std::vector<std::string>* sentences : {&result.expected, &result.found, &result.notes})
         make_printable(*sentences);
 }
@@ -133,7 +134,7 @@ std::vector<std::string> Request::encodings(const std::string& fallback) const {
 
 Result run(const Experiment& experiment, const Request& request) {
     Result result = experiment.run(request);
-    expect(!result.found.empty(), experiment, "result", "a sentence that says what was found");
+    expect(!result.answer.empty(), experiment, "result", "an answer to its question");
     std::set<std::string> names;
     for (const NamedFigures& table : result.tables) {
         expect(names.insert(table.name).second, experiment, table.name, "a name of its own");

@@ -95,7 +95,7 @@ std::string shown(const Experiment& experiment, const lab::Result& result, const
     case Format::text:
         break;
     }
-    return lab::text_of(experiment, result, lab::screen_of_stdout());
+    return lab::text_of(experiment, result, lab::screen_of_stdout(), arguments.has("all"));
 }
 
 int report(const Arguments& arguments) {
@@ -133,7 +133,7 @@ int jobs(const Arguments& arguments) {
     if (!arguments.has("quiet"))
         write_message(std::to_string(all.size()) +
                       " commands, which any machine may run in any order; ordo lab compare --model " +
-                      arguments.operand(1) + " compares what is there");
+                      arguments.operand(1) + " compares the results so far");
     return 0;
 }
 

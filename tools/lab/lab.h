@@ -52,6 +52,7 @@ struct HeatMap {
     std::vector<std::string> x_names = {}, y_names = {}; // empty: numbers
     bool diverging = true; // colours diverge from zero; otherwise they run from the smallest to the largest value
     bool shares = false;   // fractions of one: colours run from 0 to 1, and files show the numbers in the cells
+    bool square = false;   // square cells in files, for a map of tokens by tokens
     // The range of the colours, for maps that are compared; empty: the range of this map's values.
     std::optional<std::pair<double, double>> scale = {};
 };
@@ -76,11 +77,12 @@ struct NamedFigures {
 
 // The result of an experiment, in reading order.
 struct Result {
-    std::vector<std::string> expected = {}; // written before the run, if anything
+    std::string answer = {};             // to the summary's question, in words, from the figures of this run
+    std::vector<std::string> found = {}; // further sentences with figures
+    std::vector<Picture> pictures = {};  // the most important first: it stands for the experiment
     std::vector<NamedFigures> tables = {};
-    std::vector<Picture> pictures = {};
-    std::vector<std::string> found;      // sentences with the figures of this run; at least one
-    std::vector<std::string> notes = {}; // the limits of the figures, and the sources of published ones
+    std::vector<std::string> expected = {}; // written before the run, if anything
+    std::vector<std::string> notes = {};    // the limits of the figures, and the sources of published ones
 };
 
 // The options of `ordo lab NAME`.
@@ -105,7 +107,7 @@ struct Request {
 
 struct Experiment {
     std::string_view name;
-    std::string_view summary;                  // the question, in one line
+    std::string_view summary;                  // the question, as a sentence
     std::string_view details;                  // the computation, with sources
     std::span<const std::string_view> options; // names of the verb's options that it takes besides the common ones
     double seconds = 1, quick_seconds = 1;     // approximate duration on two cores
@@ -118,7 +120,7 @@ std::span<const Experiment* const> experiments();
 const Experiment& find_experiment(std::string_view name);
 
 // Runs an experiment and checks its result: as many cells as columns, as many y as x, a file name for each table and
-// picture, and at least one finding.
+// picture, and an answer.
 Result run(const Experiment& experiment, const Request& request);
 
 } // namespace ordo::lab

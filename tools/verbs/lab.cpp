@@ -20,6 +20,7 @@ constexpr Option options[] = {
      .fallback = "text",
      .help = "text|md|csv|json: the output. csv has the tables and the numbers of the pictures, each after a line # "
              "NAME: TITLE if there are several; json has everything."},
+    {.name = "all", .help = "Also print long tables and every picture, which are only named otherwise."},
     {.name = "out",
      .kind = Kind::path,
      .value = "DIR",
@@ -80,8 +81,9 @@ const Verb lab_verb{
     .operand = "NAME DIR",
     .summary = "Run experiments on published claims about positional encodings",
     .details = "Without NAME, the experiments are listed, with their options and their time on two cores. ordo lab "
-               "NAME --help explains one. An experiment prints its expectation, tables, pictures, and its findings. "
-               "ordo lab report DIR runs all of them and writes DIR/index.html, a page that needs no other file, "
+               "NAME --help explains one. An experiment prints its answer, the findings, pictures, and short tables. "
+               "ordo lab report DIR runs all of them and writes DIR/index.html, a page whose long tables are files in "
+               "DIR/data, "
                "DIR/report.md, DIR/pictures and DIR/data; it takes --seed and --quick. Ctrl-C stops it and leaves the "
                "finished part in DIR/index.partial.html and DIR/report.partial.md. ordo lab jobs DIR prints a sweep "
                "over --encodings and --seeds as one command a line, training on --corpus or the tasks of --tasks: for "

@@ -35,17 +35,20 @@ Result run(const Request& request) {
 
     const std::string head = text("a head of ", width);
     Result result;
-    result.found = {text("In ", head, " the first pair turns by ", figure(frequencies.front()),
-                         " radian per position, a whole turn in ", axis_text(turn / frequencies.front()),
-                         "; the last of ", pairs, " by ", figure(frequencies.back()), ", a turn in ",
-                         axis_text(turn / frequencies.back()), " positions."),
-                    text(slow, " of the ", pairs, " pairs have not turned once at position ", far,
-                         slow > 0 ? ": they tell positions apart that the fast ones confuse." : ".")};
-    result.notes = {"What scores make of these angles, by distance and for other bases, is in ordo lab rotary."};
-    result.tables = {
-        {"frequencies", text("Pairs of ", head, ": radians per position and positions per turn"), std::move(table)}};
-    result.pictures = {{"cosines", text("RoPE's angles, ", head, ": fast pairs left, slow ones right"), "pair",
-                        "position", cosines(rope)}};
+    result.answer =
+        text("In ", head, " dimensions the first pair completes a turn every ", axis_text(turn / frequencies.front()),
+             " positions, the last one every ", axis_text(turn / frequencies.back()), ". At position ",
+             tools::grouped(far), ", ", slow, " of the ", pairs, " pairs have not completed a single turn.");
+    result.found = {text("The first pair rotates by ", figure(frequencies.front()),
+                         " radian per position, the last of ", pairs, " by ", figure(frequencies.back()),
+                         ". The slow pairs tell positions apart that the fast ones confuse.")};
+    result.notes = {"ordo lab rotary shows the scores that follow from these angles, by distance and for other bases."};
+    result.tables = {{"frequencies",
+                      text("Pairs of ", head, " dimensions: radians per position and positions per turn"),
+                      std::move(table)}};
+    result.pictures = {{"cosines",
+                        text("RoPE's angles, ", head, " dimensions: fast pairs on the left, slow pairs on the right"),
+                        "pair", "position", cosines(rope)}};
     return result;
 }
 
@@ -56,7 +59,7 @@ constexpr std::string_view options[] = {"dim"};
 extern const Experiment angles_experiment;
 const Experiment angles_experiment = {
     .name = "angles",
-    .summary = "RoPE: how fast does each pair turn, and where does it stand at each position?",
+    .summary = "How fast does each pair of RoPE rotate?",
     .details = "Frequencies and angles of a head of --dim (128) columns. Su et al. 2021, arXiv 2104.09864, section "
                "3.2.2.",
     .options = options,

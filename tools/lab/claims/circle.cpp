@@ -50,13 +50,16 @@ Result run(const Request&) {
         "The tips lie on the circle of radius 1 about (1, 1), since PE(p) = (sin p, cos p), each a radian further."};
     result.tables = {std::move(tips)};
     Curves curves{.series = {std::move(arrows), unit_circle()}, .square = true};
-    result.pictures = {{"arrows", "(1, 1) moved by positions 1 to 8: every tip lies on one circle", "dimension 0",
+    result.pictures = {{"arrows", "(1, 1) moved by positions 1 to 8: every tip lies on the same circle", "dimension 0",
                         "dimension 1", std::move(curves)}};
-    result.found = {
-        "The tips lie on the circle of radius 1 about (1, 1): the largest residual is " + axis_text(residual) +
-            ", in double precision.",
-        "From one position to the next they turn by 1 radian (to within " + axis_text(step_error) +
-            "), clockwise, because the sine comes first: there is a pattern, and it is as regular as a clock's."};
+    result.answer = residual < 1e-9 && step_error < 1e-9
+                        ? "Yes, as regular as a clock: all eight tips lie on one circle around (1, 1), each one radian "
+                          "further clockwise."
+                        : "The tips are not on one circle.";
+    result.found = {"The distance of the tips from the circle is at most " + axis_text(residual) +
+                        ", in double precision.",
+                    "From one position to the next they rotate by 1 radian (to within " + axis_text(step_error) +
+                        "), clockwise because the sine comes first."};
     return result;
 }
 
@@ -65,9 +68,9 @@ Result run(const Request&) {
 extern const Experiment circle_experiment;
 const Experiment circle_experiment = {
     .name = "circle",
-    .summary = "the vector (1, 1) moved by positions 1 to 8: is there a pattern?",
-    .details = "Two dimensions of the sinusoidal encoding, PE(p) = (sin p, cos p), added to (1, 1). A picture of the "
-               "arrows alone looks unpredictable; the circle that their tips lie on is what is missing from it.",
+    .summary = "The vector (1, 1) is moved by positions 1 to 8: is there a pattern?",
+    .details = "Two dimensions of the sinusoidal encoding, PE(p) = (sin p, cos p), added to (1, 1). The arrows "
+               "alone look unpredictable; the picture adds the circle on which their tips lie.",
     .options = {},
     .seconds = 1,
     .quick_seconds = 1,

@@ -96,8 +96,8 @@ Picture map_picture(const std::vector<std::array<double, 2>>& points, const Coun
         }
     }
     return {"t-sne",
-            text("t-SNE of the 128 rows of 8 dimensions, seed ", seed, ": a row's nearest lies at offset ",
-                 counts_text(nearest), "; 6 and 63 are multiples of 3, so such rows share a colour"),
+            text("t-SNE of the 128 rows of 8 dimensions, seed ", seed, ": the nearest row is at offset ",
+                 counts_text(nearest), "; 6 and 63 are multiples of 3, so these neighbours share a colour"),
             "t-SNE 1, no unit", "t-SNE 2, no unit", std::move(curves)};
 }
 
@@ -121,7 +121,7 @@ Picture profile_picture(const std::vector<int>& widths, const std::vector<Profil
     for (std::size_t i = 0; i < widths.size(); ++i)
         append(counts, text(nearer_than_neighbours(profiles[i]), " with ", widths[i], i == 0 ? " dimensions" : ""));
     return {"distance",
-            "Distance of two rows by their offset; offsets whose rows are nearer than neighbours: " + counts,
+            "Distance of two rows by their offset; offsets with a smaller distance than offset 1: " + counts,
             "offset, in positions", "distance / sqrt(dimensions)", std::move(curves)};
 }
 
@@ -145,27 +145,32 @@ Result run(const Request& request) {
     const auto points = tsne(sinusoidal_table(narrow, rows).rows, perplexity, request.seed);
     const auto in_map = nearest_offsets(points);
     Result result;
-    result.expected = {"With 8 dimensions rows are near each other at offset 6, nearly a turn of the fastest pair, and "
-                       "at 63, nearly ten turns of it and one of the second pair.",
-                       "With many dimensions neighbouring positions are the nearest."};
+    result.expected = {
+        "With 8 dimensions, rows are close to each other at offset 6, nearly a turn of the fastest pair, "
+        "and at 63, nearly ten turns of it and one of the second pair.",
+        "With many dimensions, neighbouring positions are the closest."};
     std::string dips;
     for (std::size_t i = 0; i < widths.size(); ++i)
         append(dips, text("by ", figure(100 * deepest_dip(profiles[i]), 2), " % with ", widths[i],
                           i == 0 ? " dimensions" : ""));
     const auto order = by_nearness(profiles[0]);
     const auto at = [&](std::size_t offset) { return tools::fixed_text(profiles[0].mean[offset], 4); };
+    const std::size_t in_64 = by_nearness(profiles[1])[0], in_512 = by_nearness(profiles[2])[0];
+    result.answer =
+        text("With only 8 dimensions, positions ", order[0], " or ", order[1],
+             " apart are closer to each other than neighbours are, and t-SNE shows them as clusters. With 64 or 512 "
+             "dimensions, ",
+             in_64 == 1 && in_512 == 1 ? "neighbours are the closest."
+                                       : text("the closest are ", in_64, " and ", in_512, " apart."));
     result.found = {
-        "With 8 dimensions the distance depends on the offset alone (it spreads by " + axis_text(profiles[0].spread) +
-            "): " + at(1) + " at offset 1, " + at(6) + " at 6, " + at(63) + " at 63; nearest of all is " +
-            std::to_string(order[0]) + ", then " + std::to_string(order[1]) + ".",
-        "Every row's nearest lies at offset " + counts_text(nearest_offsets(sinusoidal_table(narrow, rows).rows)) +
-            "; with 64 dimensions at " + std::to_string(by_nearness(profiles[1])[0]) + ", with 512 at " +
-            std::to_string(by_nearness(profiles[2])[0]) + ": the clusters are an artefact of 8 dimensions.",
-        "In the t-SNE map a position's nearest neighbour lies at offset " + counts_text(in_map) +
-            "; positions 5 and 68, which one text finds too close, are 63 apart.",
-        "How far the curve falls at most below a distance that it had reached: " + dips + "."};
-    result.notes = {"t-SNE keeps neighbours, not distances: how far its clusters lie apart means nothing, and another "
-                    "--seed gives another map. The exact profile needs none of it."};
+        "With 8 dimensions the distance depends on the offset alone (its spread is " + axis_text(profiles[0].spread) +
+            "): " + at(1) + " at offset 1, " + at(6) + " at 6, " + at(63) + " at 63.",
+        "The nearest row is at offset " + counts_text(nearest_offsets(sinusoidal_table(narrow, rows).rows)) +
+            "; in the t-SNE map, at offset " + counts_text(in_map) + ".",
+        "One text finds positions 5 and 68 too close to each other: they are 63 apart.",
+        "The deepest dip of the curve, below a distance at a smaller offset: " + dips + "."};
+    result.notes = {"t-SNE keeps neighbours, not distances: the gaps between its clusters mean nothing, and another "
+                    "--seed gives another map. The exact distances need no t-SNE."};
     result.tables = {std::move(nearest)};
     result.pictures = {map_picture(points, in_map, request.seed), profile_picture(widths, profiles)};
     return result;
@@ -176,9 +181,9 @@ Result run(const Request& request) {
 extern const Experiment clusters_experiment;
 const Experiment clusters_experiment = {
     .name = "clusters",
-    .summary = "why does t-SNE of the sinusoidal table show clusters, and which positions are near each other?",
+    .summary = "Why does t-SNE of the sinusoidal table show clusters?",
     .details = "The 128 rows of 8 dimensions placed by exact t-SNE (van der Maaten and Hinton 2008) with perplexity "
-               "4, beside the distance of two rows by their offset, with 8, 64 and 512 dimensions.",
+               "4, and the distance of two rows by their offset, with 8, 64 and 512 dimensions.",
     .options = {},
     .seconds = 2,
     .quick_seconds = 2,

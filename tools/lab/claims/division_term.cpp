@@ -27,7 +27,7 @@ Forms forms_of(int d) {
 Result run(const Request& request) {
     const int d = request.integer("dim", 512);
     NamedFigures table{"forms",
-                       "The division term at several widths: exp(-2k ln(10000)/d) beside 1 / 10000^(2k/d)",
+                       "The division term at several widths, as exp(-2k ln(10000)/d) and as 1 / 10000^(2k/d)",
                        {{"dimensions", "pairs", "k = 0", "the last", "largest relative difference"}, {}}};
     std::vector<int> widths{4, 6, 8, 64};
     if (std::find(widths.begin(), widths.end(), d) == widths.end()) widths.push_back(d);
@@ -49,16 +49,18 @@ Result run(const Request& request) {
     };
     Result result;
     result.tables = {std::move(table)};
-    result.pictures = {{"linear", "The division term of " + shape + ": f(x) = exp(cx), from 1 down towards 0", "pair k",
-                        "radians per position", curve(false)},
-                       {"logarithmic",
-                        "The same on a logarithmic axis: a straight line, so each pair is slower by one factor",
-                        "pair k", "radians per position", curve(true)}};
+    result.pictures = {
+        {"linear", "The division term of " + shape + " falls exponentially from 1 towards 0", "pair k",
+         "radians per position", curve(false)},
+        {"logarithmic",
+         "On a logarithmic axis it is a straight line: each pair is slower than the last by the same factor", "pair k",
+         "radians per position", curve(true)}};
+    result.answer = "Yes: the two formulas are one, up to rounding (" + axis_text(worst) +
+                    " of the value at most). The curve falls from 1 to " + axis_text(forms.by_exp.back()) +
+                    ", each pair slower than the last by the same factor.";
     result.found = {"With " + shape + " there are " + std::to_string(forms.pair.size()) + " pairs, from " +
-                        axis_text(forms.by_exp.front()) + " down to " + tools::fixed_text(forms.by_exp.back(), 9) +
-                        " radians per position: all in (0, 1].",
-                    "The exponential and the power differ by at most " + axis_text(worst) +
-                        " of their value, which is rounding: they are one formula."};
+                    axis_text(forms.by_exp.front()) + " down to " + tools::fixed_text(forms.by_exp.back(), 9) +
+                    " radians per position, all in (0, 1]."};
     return result;
 }
 
@@ -69,7 +71,7 @@ constexpr std::string_view options[] = {"dim"};
 extern const Experiment division_term_experiment;
 const Experiment division_term_experiment = {
     .name = "division-term",
-    .summary = "is the division term exp(-2k ln(10000)/d) the power that the paper has, and what is its curve?",
+    .summary = "Is the division term exp(-2k ln(10000)/d) the same as the power in the paper?",
     .details = "The two ways in which code computes the frequencies of Vaswani et al. 2017, arXiv 1706.03762, section "
                "3.5, at several widths and at --dim.",
     .options = options,

@@ -65,19 +65,18 @@ Result run(const Request& request) {
         ++verdicts[one.verdict];
     }
     Result result;
-    std::string counts;
-    for (const auto& [verdict, count] : verdicts) append(counts, text(count, " ", verdict));
-    result.found = {text(all.size(),
-                         " claims of five introductory texts and of the code beside them were put to the "
-                         "test (",
-                         counts, "); each has its fact and a figure of this run.")};
-    result.notes = {
-        "Not all of them are wrong: 3 is right and stronger than said; partly: right within limits that the "
-        "fact names, as 7 is for the score.",
-        "Where code is at fault, what its formula yields was computed by a function of its own beside the "
-        "right one; the code itself is not here. Figures called published are the texts' own."};
-    result.tables = {{"lines", "Claims and figures, a line each", std::move(brief)},
-                     {"claims", "Claims, facts and figures in full", std::move(table)}};
+    result.answer =
+        text(verdicts["wrong"], " of ", all.size(),
+             " doubtful claims in five introductory texts and their code are wrong, and ", verdicts["partly"],
+             " hold only within limits. ", verdicts["right"], verdicts["right"] == 1 ? " is" : " are",
+             " right. Each claim has its fact and a number of this run below.");
+    result.notes = {"Claim 3 is right, and stronger than the text says. \"Partly\" means right within limits, which "
+                    "the fact names.",
+                    "For errors in code, a function here computes the wrong formula next to the correct one; the code "
+                    "itself is not "
+                    "here. Numbers called published are from the texts."};
+    result.tables = {{"lines", "Each claim in a line", std::move(brief)},
+                     {"claims", "Each claim with its fact and numbers", std::move(table)}};
     return result;
 }
 
@@ -88,10 +87,10 @@ constexpr std::string_view options[] = {"model", "corpus"};
 extern const Experiment errata_experiment;
 const Experiment errata_experiment{
     .name = "errata",
-    .summary = "which claims of introductory texts on positional encoding do not hold?",
+    .summary = "Which claims of introductory texts on positional encodings are wrong?",
     .details =
-        "Every wrong or doubtful claim of five texts on a line with a verdict and a figure computed by this run; "
-        "then in full, with the fact and a command that shows more.",
+        "Every wrong or doubtful claim of five texts with a verdict and a number computed by this run, first in a line "
+        "each, then in full with the fact and a command that shows more.",
     .options = options,
     .seconds = 3,
     .quick_seconds = 3,

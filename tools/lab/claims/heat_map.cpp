@@ -22,10 +22,10 @@ Picture heat_map(const Table& table, const std::string& name, int start) {
     std::string title =
         std::to_string(table.rows.size()) + " x " + std::to_string(table.header.size()) + " sinusoidal table";
     if (start == 0)
-        title += ": fast waves left, slow ones right";
+        title += ": fast waves on the left, slow waves on the right";
     else // the slowest sine, which is 0 at position 0
         title += ", from position " + tools::grouped(static_cast<std::uint64_t>(start)) +
-                 ": even the slowest sine has left 0 and is at " +
+                 ": even the slowest sine has moved from 0 to " +
                  tools::fixed_text(table.rows[0][table.header.size() - 2], 2);
     return {name, title, "dimension", "position",
             HeatMap{.values = table.rows, .first_y = start, .value_label = "value added"}};
@@ -53,8 +53,9 @@ NamedFigures by_column(const Table& table) {
 
 Result run(const Request&) {
     Result result;
-    result.expected = {"Columns 0 and 1 are stripes, the columns to the right ever slower waves.",
-                       "That even dimensions go to 0 and odd ones to 1 holds only for positions far below 10,000."};
+    result.expected = {"Columns 0 and 1 are stripes. The columns further right are slower and slower waves.",
+                       "The late even dimensions are near 0 and the late odd ones near 1 only at positions far below "
+                       "10,000."};
     const Table small = sinusoidal_table(8, 128);
     result.tables.push_back(by_column(small));
     result.pictures.push_back(heat_map(small, "128x8", 0));
@@ -72,13 +73,17 @@ Result run(const Request&) {
     const auto text = [&](std::size_t row, std::size_t column) {
         return tools::fixed_text(std::get<double>(last.figures.rows[row][column]), 4);
     };
+    result.answer =
+        "The left columns are fast stripes, and each pair further right is a slower wave. Near position 0 the "
+        "slowest pair of 512 columns stands still at 0 and 1. At position 50,000 it has moved to " +
+        text(4, 2) + " and " + text(5, 2) + ".";
     result.found = {"In the 128 x 8 table the sign changes " +
                         tools::number_text(static_cast<double>(sign_changes(small, 0))) + " times in column 0 and " +
                         tools::number_text(static_cast<double>(sign_changes(small, 6))) + " times in column 6.",
-                    "Of 512 columns the slowest pair spans " + text(0, 2) + " to " + text(0, 3) + " and " + text(1, 2) +
-                        " to " + text(1, 3) + " in rows 0 to 99, but " + text(2, 2) + " to " + text(2, 3) + " and " +
-                        text(3, 2) + " to " + text(3, 3) + " from row 5,000, and " + text(4, 2) + " to " + text(4, 3) +
-                        " and " + text(5, 2) + " to " + text(5, 3) + " from row 50,000."};
+                    "The slowest sine of 512 columns stays between " + text(0, 2) + " and " + text(0, 3) +
+                        " in rows 0 to 99, between " + text(2, 2) + " and " + text(2, 3) +
+                        " in the 100 rows from 5,000, and between " + text(4, 2) + " and " + text(4, 3) +
+                        " in the 100 rows from 50,000."};
     result.tables.push_back(std::move(last));
     return result;
 }
@@ -88,9 +93,10 @@ Result run(const Request&) {
 extern const Experiment heat_map_experiment;
 const Experiment heat_map_experiment = {
     .name = "heat-map",
-    .summary = "what does the sinusoidal table look like, near position 0 and far from it?",
-    .details = "The matrix that is added to the embeddings, of 128 positions x 8 dimensions and of 100 x 512, the "
-               "latter also from positions 5,000 and 50,000. Vaswani et al. 2017, arXiv 1706.03762, section 3.5.",
+    .summary = "What does the sinusoidal table look like, near position 0 and far from it?",
+    .details =
+        "The matrix that is added to the embeddings: 128 positions by 8 dimensions, and 100 by 512. The wide one "
+        "is also shown from positions 5,000 and 50,000. Vaswani et al. 2017, arXiv 1706.03762, section 3.5.",
     .options = {},
     .seconds = 1,
     .quick_seconds = 1,

@@ -118,6 +118,7 @@ struct Probes {
     Figures figures{{"model", "layer", "mean_absolute_error", "standard_error", "mean_guess"}, {}, 2};
     Curves curves;
     std::vector<std::string> sentences;
+    double none = std::nan(""); // the smallest error for the model without encoding
     int fitted = 0, held_out = 0;
 };
 
@@ -140,8 +141,8 @@ Probes run_probes(const Request& request) {
             curve.high.push_back(e.error + e.standard_error);
             if (e.error < p.layers[best].error) best = layer;
         }
-        probes.sentences.push_back(text(trained.name, " ", figure(p.layers[0].error), " at the embedding, ",
-                                        figure(p.layers[best].error), " at best (layer ", best, ")"));
+        probes.sentences.push_back(text(trained.name, " ", figure(p.layers[best].error), " in layer ", best));
+        if (trained.encoding == "none") probes.none = p.layers[best].error;
         if (probes.curves.references.empty()) probes.curves.references.push_back({"mean position", p.guess});
         probes.fitted = p.fitted;
         probes.held_out = p.held_out;
@@ -164,7 +165,7 @@ std::string who_is_read_best(const Curves& curves) {
         const auto i = static_cast<std::size_t>(at);
         all.push_back({&curve, at, curve.y[i], curve.high[i] - curve.y[i]});
         if (curve.label == "none")
-            none = text(", without encoding ", figure(curve.y[i], 2), " positions off in layer ", at);
+            none = text("; without an encoding the error is ", figure(curve.y[i], 2), " positions in layer ", at);
     }
     const auto least =
         std::min_element(all.begin(), all.end(), [](const Layer& a, const Layer& b) { return a.error < b.error; });
@@ -173,11 +174,12 @@ std::string who_is_read_best(const Curves& curves) {
         const double half = 1.96 * std::hypot(one.standard_error, least->standard_error); // of the difference
         if (one.model != least->model && above({one.error - least->error - half, HUGE_VAL}, 0) == Verdict::held)
             continue;
-        append(best, text(one.model->label, ", ", figure(one.error, 2), " positions off in layer ", one.layer), " or ");
+        append(best, text(one.model->label, " (error ", figure(one.error, 2), " positions in layer ", one.layer, ")"),
+               " or ");
         ++ties;
     }
-    return text("A linear probe reads the position best from ", best, ties > 1 ? " (undecided which)" : "", none,
-                "; guessing is ", figure(curves.references.at(0).y, 2), " off");
+    return text("A linear probe reads the position best from ", best, ties > 1 ? ", undecided which" : "", none,
+                "; guessing has ", figure(curves.references.at(0).y, 2));
 }
 
 Result run(const Request& request) {
@@ -193,31 +195,42 @@ Result run(const Request& request) {
     const double guess = probes.curves.references.at(0).y;
 
     Result result;
+    result.answer = text(found.one < 1e-4 * found.one_scale
+                             ? "With one layer, nothing: it reads the earlier words as an unordered bag. "
+                             : "One layer already reacts to the order of the earlier words. ",
+                         "With two or more layers it knows a lot, because the causal mask lets it count words.",
+                         std::isnan(probes.none)
+                             ? std::string()
+                             : text(" The trained model without an encoding shows a token's position with an error of ",
+                                    figure(probes.none, 2), " positions; guessing has ", figure(guess, 2), "."));
     result.found = {
-        text("Hand-set weights without any encoding yield 1/t after t tokens, up to ", figure(off),
-             " of it for t = 1 to 1000: the causal mask is enough to count, and weights that do it exist."),
-        text(
-            "In a second layer such counts become distances: hand-set weights of two layers without encoding answer as "
-            "one layer with ",
-            relative_encoding, " does, to ", figure(relative.off, 2), " of logits up to ", figure(relative.largest, 2),
-            " for 1 to 100 tokens; the same contents without distances answer otherwise, by up to ",
-            figure(relative.content_off, 2), "."),
-        text("Permuting the tokens before the last changes the last answer of one layer without encoding by ",
-             figure(found.one, 2), " beside logits of ", figure(found.one_scale, 2),
-             ", which is rounding: a bag of words. With two layers it changes by ", figure(found.two),
-             ", with four by ", figure(found.four), ": no longer one."),
-        text("At one layer every registered encoding but those that give all tokens the same (",
-             found.blind.empty() ? std::string("none of them") : found.blind, ") changes the answer, the least by ",
-             figure(found.least_with_position), "."),
-        text("A linear probe reads the position of held-out tokens with a mean absolute error of: ", probed,
-             "; guessing the mean position errs by ", figure(guess), ".")};
+        text("Hand-set weights without an encoding compute 1/t after t tokens, with a relative error of at most ",
+             figure(off), " for t = 1 to 1,000: the causal mask is enough to count."),
+        text("In a second layer such counts become distances: hand-set weights of two layers without an encoding give "
+             "the "
+             "logits of one layer with ",
+             relative_encoding, ". For 1 to 100 tokens the difference is at most ", figure(relative.off, 2),
+             ", with logits up to ", figure(relative.largest, 2), "; without the distances it is up to ",
+             figure(relative.content_off, 2), "."),
+        text("Permuting the tokens before the last changes the last answer of one layer without an encoding by ",
+             figure(found.one, 2), ", with logits of ", figure(found.one_scale, 2),
+             ": this is rounding. With two layers the answer changes by ", figure(found.two), ", with four by ",
+             figure(found.four), "."),
+        text("With one layer and an encoding, the answer changes by at least ", figure(found.least_with_position),
+             found.blind.empty() ? std::string() : ", except with " + found.blind + ", which treat all tokens alike",
+             "."),
+        text("The mean absolute error, in positions, of a linear probe in the best layer of each model: ", probed,
+             "; guessing the mean position has ", figure(guess), ".")};
     result.notes = {
-        "That weights exist does not say that training finds them; the probe asks that of trained ones. A bag of words "
-        "still knows its last token, which is the query: \"1 2 3\" and \"3 2 1\" differ for any model.",
+        "The hand-set weights show that such weights exist, not that training finds them; the probe examines trained "
+        "weights. A bag of words still knows its last token, which is the query: \"1 2 3\" and \"3 2 1\" differ for "
+        "any "
+        "model.",
         text("The probe is a ridge regression in closed form on ", probes.fitted,
              " windows of the trained length, tested on ", probes.held_out,
-             " windows of other documents. It is linear: what it cannot read may still be there. The first token of a "
-             "document is <|endoftext|>, other windows begin in the middle of one."),
+             " windows of other documents. It is linear: a state may hold a position that it cannot read. The first "
+             "token "
+             "of a document is <|endoftext|>; other windows begin inside a document."),
         "An encoding that acts on queries, keys or scores need not leave the position in the hidden states: a large "
         "error there is no fault."};
     std::string meanings;
@@ -226,11 +239,11 @@ Result run(const Request& request) {
     result.notes.push_back(text("matrices: ", meanings, "."));
     result.tables = {
         {"matrices",
-         "Hand-set weights of one layer without encoding, whose state after t tokens has 1/t in its third place "
-         "(theorem 1 of Kazemnejad et al. 2023 starts from them; its W_k, too, has ones in the first column)",
+         "Hand-set weights of one layer without an encoding, whose state after t tokens has 1/t in its third place "
+         "(theorem 1 of Kazemnejad et al. 2023 starts from them; its W_k also has ones in the first column)",
          hand_set_matrices()},
-        {"count", "What one layer of attention with hand-set weights and no encoding yields", std::move(counts)},
-        {"distance", "Logits of two layers with hand-set weights and no encoding beside those of one layer with ALiBi",
+        {"count", "The state of one attention layer with hand-set weights and no encoding", std::move(counts)},
+        {"distance", "Logits of two layers with hand-set weights and no encoding, and of one layer with ALiBi",
          std::move(distances)},
         {"bag-of-words", "Change of the last token's logits when the tokens before it are permuted, random weights",
          std::move(bag_table)},
@@ -247,10 +260,11 @@ constexpr std::string_view options[] = {"model", "corpus"};
 extern const Experiment nope_experiment;
 const Experiment nope_experiment{
     .name = "nope",
-    .summary = "what can a causal model know of order without any encoding?",
-    .details = "Hand-set weights that count tokens, and that measure distances; random models of one, two and four "
-               "layers whose earlier tokens are permuted; a probe for the position in each layer of every shipped "
-               "model.",
+    .summary = "What can a causal model know about order without any encoding?",
+    .details =
+        "Hand-set weights that count tokens and that measure distances; random models of one, two and four layers "
+        "that read permuted tokens; a linear probe for the position in each layer of every shipped model. Haviv et "
+        "al. 2022, arXiv 2203.16634; Kazemnejad et al. 2023, arXiv 2305.19466.",
     .options = options,
     .seconds = 10,
     .quick_seconds = 4,

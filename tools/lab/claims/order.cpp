@@ -94,8 +94,9 @@ double one_way(View a, View b) {
 }
 
 struct Contrast {
-    double rows = 0;   // of the sets of rows that the first layer reads
-    double logits = 0; // after the last word, for a one-layer model with random weights
+    double rows = 0;                            // of the sets of rows that the first layer reads
+    double logits = 0;                          // after the last word, for a one-layer model with random weights
+    bool told() const { return logits > 1e-4; } // apart; rounding is much smaller
 };
 
 Contrast compare(const std::string& spec, const std::vector<Token>& first, const std::vector<Token>& second,
@@ -149,6 +150,11 @@ Figures trace(const std::vector<std::string>& words, std::uint64_t seed) {
     return figures;
 }
 
+// The encodings by the place where they tell two sentences apart.
+struct Tellers {
+    std::vector<std::string> rows, attention, nowhere;
+};
+
 std::string joined(const std::vector<std::string>& names) {
     std::string text;
     for (const std::string& name : names) append(text, name == "none" ? "`none`" : name);
@@ -163,8 +169,7 @@ bool one_word(const std::vector<std::string>& words) {
     return std::all_of(words.begin(), words.end(), [&words](const std::string& word) { return word == words[0]; });
 }
 
-std::string judge(const Pair& pair, double bare, bool same_words, const std::vector<std::string>& apart,
-                  const std::vector<std::string>& alike) {
+std::string judge(const Pair& pair, double bare, bool same_words, const Tellers& tellers) {
     const std::string names = names_of(pair);
     if (!same_words)
         return text(names, " are not made of the same words: as sets of rows they differ by ", figure(bare),
@@ -173,21 +178,39 @@ std::string judge(const Pair& pair, double bare, bool same_words, const std::vec
         return text(names, " are one sentence, ",
                     one_word(pair.first) ? "whose words have no other order" : "given twice",
                     ": no encoding can tell it from itself.");
-    return text(names, " are the same set of rows without position (difference ", figure(bare),
-                "). Encodings that act on the embedding and tell them apart: ", joined(apart),
-                "; those that leave the sets equal, because they act later, not at all, or alike on all rows: ",
-                joined(alike), ".");
+    return text(names, ": without position, both are the same set of word vectors (difference ", figure(bare),
+                "). Told apart in the word vectors: by ", joined(tellers.rows), ". Told apart later, in attention: by ",
+                joined(tellers.attention), ". Not told apart by one layer: by ", joined(tellers.nowhere), ".");
+}
+
+// The answer, from the first pair.
+std::string answer_of(const Pair& pair, bool same_words, const Tellers& tellers) {
+    if (!same_words) return "The two sentences have different words, so every model can tell them apart.";
+    if (pair.first == pair.second) return "No: the two sentences are the same.";
+    const std::size_t told = tellers.rows.size() + tellers.attention.size();
+    const auto such_as = [](const std::vector<std::string>& names, const char* known) -> std::string {
+        if (names.empty()) return "none";
+        return std::find(names.begin(), names.end(), known) == names.end() ? names.front() : known;
+    };
+    const std::size_t none =
+        static_cast<std::size_t>(std::count(tellers.nowhere.begin(), tellers.nowhere.end(), "none"));
+    return text("Yes, with an encoding: ", told, " of ", told + tellers.nowhere.size() - none,
+                " encodings change the answer of a one-layer model, some in the word vectors (such as ",
+                such_as(tellers.rows, "sinusoidal"), "), some in attention (such as ",
+                such_as(tellers.attention, "rope"), "). Without an encoding, the answer is the same.");
 }
 
 Result run(const Request& request) {
     Figures figures{{"pair", "encoding", "acts_on", "rows_differ", "one_layer_logits_differ"}, {}, -1};
+    Curves curves;         // of the first pair
     std::string sentences; // the pairs by number
     Result result;
     const std::vector<Pair> pairs = pairs_of(request);
     for (const Pair& pair : pairs) {
         const auto number = static_cast<std::int64_t>(result.found.size() + 1);
         append(sentences, text(number, ": ", names_of(pair)), "; ");
-        std::vector<std::string> vocabulary, apart, alike;
+        std::vector<std::string> vocabulary;
+        Tellers tellers;
         const std::vector<Token> first = tokens_of(pair.first, vocabulary), second = tokens_of(pair.second, vocabulary);
         std::vector<Token> sorted = first, other = second;
         std::sort(sorted.begin(), sorted.end());
@@ -198,33 +221,46 @@ Result run(const Request& request) {
             const Contrast d = compare(name, first, second, static_cast<int>(vocabulary.size()), request.seed);
             const unsigned moments = example_of(*info)->moments();
             figures.add(number, name, acts_at(moments), d.rows, d.logits);
-            (d.rows > 0 ? apart : alike).push_back(name);
+            if (number == 1) {
+                if (curves.series.empty()) curves.series.push_back(series("", Series::Style::points));
+                curves.series[0].x.push_back(static_cast<double>(curves.x_names.size()));
+                curves.series[0].y.push_back(d.logits);
+                curves.x_names.push_back(name);
+            }
+            (d.rows > 0 ? tellers.rows : d.told() ? tellers.attention : tellers.nowhere).push_back(name);
             if (moments == 0) bare = d.rows;
         }
-        result.found.push_back(judge(pair, bare, sorted == other, apart, alike));
+        if (result.answer.empty()) result.answer = answer_of(pair, sorted == other, tellers);
+        result.found.push_back(judge(pair, bare, sorted == other, tellers));
     }
+    result.pictures = {{"answers",
+                        text("Change of the answer of a one-layer model from ", names_of(pairs[0]),
+                             ": 0 if it cannot tell them apart"),
+                        "encoding", "largest change of a logit", std::move(curves)}};
     const std::vector<std::string>& words = pairs[0].first;
     if (request.arguments.all("prompt").size() == 1 && !one_word(words) &&
         std::equal(words.begin(), words.end(), words.rbegin()))
         result.found.push_back(text('"', printable(sentence_of(words)),
-                                    "\" reads the same from its end: no encoding can "
-                                    "tell it from its reverse, which is left out."));
+                                    "\" reads the same from its end: no encoding can tell it from its reverse, which "
+                                    "is skipped."));
     result.tables = {
-        {"rows", "Largest difference between two sentences, as sets of rows and after the last word; pair " + sentences,
+        {"rows",
+         "Largest difference between two sentences, as sets of word vectors and after the last word; pair " + sentences,
          std::move(figures)},
         {"trace",
          text("w_n = e_n + p_n of \"", printable(sentence_of(pairs[0].first)), "\", width ", trace_width,
               ", the first ", trace_columns, " columns"),
          trace(pairs[0].first, request.seed)}};
-    result.notes = {text("rows_differ: the rows [words, ", width,
-                         "] that the first layer reads, compared as sets: how far the row that fits worst is from the "
-                         "nearest of the other sentence. Exactly 0 means equal."),
-                    "one_layer_logits_differ: after the last word, in a model of one layer with random weights. A "
-                    "difference of the order of 1e-6 is rounding: the sums are the same in another order. If the last "
-                    "words differ, so does the query, and the logits differ with any encoding, `none` too; a sentence "
-                    "of your own is therefore reversed with its last word kept in place first, then as a whole.",
-                    "Word vectors are drawn from the seed, and so are the rows of encodings that are trained; a word "
-                    "has the same vector wherever it stands."};
+    result.notes = {
+        text("rows_differ compares the rows [words, ", width,
+             "] that the first layer reads, as sets: it is the distance of the worst row from the nearest "
+             "row of the other sentence. Exactly 0 means equal."),
+        "one_layer_logits_differ is the difference after the last word, in a model of one layer with random "
+        "weights. About 1e-6 is rounding: the same sums in another order. If the last words differ, the "
+        "queries differ, and so do the logits with any encoding, `none` included. A sentence of your own is "
+        "therefore reversed twice: with its last word in place, and as a whole.",
+        "The seed draws the word vectors, and the tables of encodings that training would fill. A word has "
+        "the same vector at every position."};
     return result;
 }
 
@@ -235,11 +271,11 @@ constexpr std::string_view options[] = {"prompt"};
 extern const Experiment order_experiment;
 const Experiment order_experiment{
     .name = "order",
-    .summary = "can a model tell the same words in another order apart?",
+    .summary = "Can a model tell two sentences apart that have the same words in another order?",
     .details =
-        "Two sentences of the same words as rows of word vectors, with every registered encoding; --prompt "
-        "twice for two sentences of your own, once for one, the same with all but its last word reversed, and its "
-        "reverse.",
+        "Two sentences of the same words as rows of word vectors, with every registered encoding. Give --prompt twice "
+        "for two sentences of your own. Give it once to compare a sentence with its reverse, and with all but its last "
+        "word reversed.",
     .options = options,
     .seconds = 1,
     .quick_seconds = 1,

@@ -155,22 +155,26 @@ Slip positive_exponent(Figures& figures, Picture& picture) {
             curve.y.push_back(y[i]);
         }
     }
-    picture = {"positive-exponent-scores", "With the exponent's sign lost every pair aliases (head width 8, q = k)",
+    picture = {"positive-exponent-scores",
+               "With a positive exponent, every pair rotates too fast and the score is erratic (head width 8, q = k)",
                "distance in positions", "score / width", std::move(curves)};
     return slip;
 }
 
+constexpr int most_distance = 4096;
+// Steps of 2 %, in which the oscillations of a score are visible on a logarithmic axis.
+int next_distance(int distance) {
+    return std::max(distance + 1, static_cast<int>(distance * 1.02));
+}
+
 // For q = k = (1, ..., 1) every pair has h = 2. The largest |h_(j+1) - h_j| is that of the last pair, 2. Divided by the
 // width, the bound is the mean of |S_j|.
-Picture decay_picture(const Figures& figures) {
+Picture decay_picture(const LooseEncoding& rope, const Vector& frequencies) {
     Series cosines = series("q = k"), bounds = series("RoFormer's bound");
-    const auto number = [](const Cell& cell) { return std::get<double>(cell); };
     double nearest = HUGE_VAL; // the smallest ratio of the bound to the score
-    for (const std::vector<Cell>& row : figures.rows) {
-        const auto d = static_cast<double>(std::get<std::int64_t>(row[0]));
-        const double score = std::abs(number(row[4])), most = number(row[5]);
+    for (int d = 1; d <= most_distance; d = next_distance(d)) {
+        const double score = std::abs(aligned(rope, width, d)), most = bound(frequencies, d);
         nearest = std::min(nearest, most / score);
-        if (d == 0) continue;
         for (Series* curve : {&cosines, &bounds}) curve->x.push_back(d);
         cosines.y.push_back(score);
         bounds.y.push_back(most);
@@ -178,26 +182,28 @@ Picture decay_picture(const Figures& figures) {
     Curves curves;
     curves.series = {std::move(cosines), std::move(bounds)};
     curves.log_x = curves.log_y = true;
-    return {"decay",
-            text("What falls is a bound, and the score of equal vectors (width ", width,
-                 ") lies below it by a factor of ", figure(nearest, 2), " or more"),
-            "distance in positions", "size of the score / width", std::move(curves)};
+    return {
+        "decay",
+        text("Only a bound falls with the distance. The score of equal vectors oscillates below it, by a factor of ",
+             figure(nearest, 2), " or more (width ", width, ")"),
+        "distance in positions", "size of the score / width", std::move(curves)};
 }
 
 // Aligned scores for several bases. The scores at a distance of 100 go to at_100.
 Picture bases_picture(std::vector<double>& at_100) {
-    constexpr int most_distance = 4096;
-    Curves curves{.references = {{"no turn", 1}, {"orthogonal", 0}}, .log_x = true};
+    Curves curves{.references = {{"no rotation", 1}, {"orthogonal", 0}}, .log_x = true};
     for (const char* base : bases) {
         const LooseEncoding rope(std::string("rope:theta=") + base, dims_of(width));
         Series& curve = curves.series.emplace_back(series(std::string("theta = ") + base));
-        for (int d = 1; d <= most_distance; d = std::max(d + 1, static_cast<int>(d * 1.02))) {
+        for (int d = 1; d <= most_distance; d = next_distance(d)) {
             curve.x.push_back(d);
             curve.y.push_back(aligned(rope, width, d));
         }
         at_100.push_back(aligned(rope, width, 100));
     }
-    return {"bases", text("The greater the base theta, the farther equal vectors keep their score (width ", width, ")"),
+    return {"bases",
+            text("The larger the base theta, the longer the distance at which equal vectors keep their score (width ",
+                 width, ")"),
             "distance in positions", "score / width", std::move(curves)};
 }
 
@@ -212,39 +218,40 @@ Picture random_picture(Series spread) {
     random_curves.log_x = true;
     random_curves.interval = "± standard deviation";
     random_curves.references = {{"mean expected", 0}};
-    return {"random", "Scores of random vectors: the same noise at every distance (width 128)", "distance in positions",
-            "score q . k", std::move(random_curves)};
+    return {"random", "Scores of random vectors are the same noise at every distance (width 128)",
+            "distance in positions", "score q . k", std::move(random_curves)};
 }
 
 constexpr const char* notes[] = {
-    "The bound is the mean of |S_j| over the pairs, RoFormer section 3.4.3; it multiplies max |h_(j+1) "
-    "- h_j|, which is unknown until q and k are, and says nothing of random ones.",
+    "The bound is the mean of |S_j| over the pairs, RoFormer section 3.4.3. It multiplies max |h_(j+1) - h_j|, which "
+    "depends on q and k; it says nothing about random vectors.",
     "The four numbers are published in Ben_Kurzion_Project_Report.md of github.com/benkurzion/Transformer "
-    "(Investigating Transformer Positional Encodings), which gives neither vectors nor width.",
-    "distance: random_mean, its standard error (error) and the deviation of single scores (random_sd) of "
-    "random q and k; aligned_mean_cos: the score of q = k = (1, ..., 1) over the width; "
-    "bound_mean_abs_S: the bound."};
+    "(Investigating Transformer Positional Encodings), without the vectors and their width.",
+    "Table distance: random_mean, its standard error (error) and the deviation of single scores (random_sd) are of "
+    "random q and k; aligned_mean_cos is the score of q = k = (1, ..., 1) divided by the width; bound_mean_abs_S is "
+    "the "
+    "bound."};
 
 // A sentence on random vectors and on the four published numbers.
 std::string of_noise(const Noise& noise) {
     const std::string one_draw = text("D=1: ", figure(noise.draw[0]), ", 5: ", figure(noise.draw[1]),
                                       ", 10: ", figure(noise.draw[2]), ", 20: ", figure(noise.draw[3]));
     const Interval falling = wilson(noise.falling, noise.draws);
-    return text("Random q and k of width 128: at every distance the mean is 0 (from ", figure(noise.least_mean), " to ",
-                figure(noise.most_mean), ", at most ", figure(noise.farthest), " standard errors off) and the spread ",
-                figure(noise.deviation),
-                "; the four numbers published there are one such draw, as is this one: ", one_draw, "; in ",
-                figure(100 * static_cast<double>(noise.falling) / static_cast<double>(noise.draws)), " % of draws (",
-                figure(100 * falling.low), " to ", figure(100 * falling.high), ") the four happen to fall in order.");
+    return text(
+        "Random q and k of width 128 have a mean score of 0 at every distance (from ", figure(noise.least_mean), " to ",
+        figure(noise.most_mean), ", at most ", figure(noise.farthest), " standard errors from 0) and a deviation of ",
+        figure(noise.deviation), ". The four published numbers are one such draw, and this is another: ", one_draw,
+        ". In ", figure(100 * static_cast<double>(noise.falling) / static_cast<double>(noise.draws)), " % of draws (",
+        figure(100 * falling.low), " to ", figure(100 * falling.high), ") the four numbers fall in order by chance.");
 }
 
 std::string of_aligned(const LooseEncoding& rope, const Vector& frequencies) {
-    return text("Aligned vectors lose with distance: a mean cosine of ", figure(aligned(rope, width, 1)), " at 1, ",
-                figure(aligned(rope, width, 10)), " at 10, ", figure(aligned(rope, width, 100)), " at 100, ",
-                figure(aligned(rope, width, 1000)), " at 1000. What the paper says decays is an upper bound, here ",
-                figure(bound(frequencies, 1)), " at 1, ", figure(bound(frequencies, 100)), " at 100, ",
-                figure(bound(frequencies, 1000)), " at 1000; farther out it rises again (",
-                figure(bound(frequencies, 5000)), " at 5000).");
+    return text("Equal vectors lose score with distance: their mean cosine is ", figure(aligned(rope, width, 1)),
+                " at 1, ", figure(aligned(rope, width, 10)), " at 10, ", figure(aligned(rope, width, 100)),
+                " at 100 and ", figure(aligned(rope, width, 1000)),
+                " at 1,000. The decay in the paper is that of an upper bound: here ", figure(bound(frequencies, 1)),
+                " at 1, ", figure(bound(frequencies, 100)), " at 100, ", figure(bound(frequencies, 1000)),
+                " at 1,000, and ", figure(bound(frequencies, 5000)), " at 5,000.");
 }
 
 Result run(const Request& request) {
@@ -264,44 +271,50 @@ Result run(const Request& request) {
 
     Result result;
     std::vector<double> at_100; // for each base
-    result.pictures = {random_picture(std::move(spread)), decay_picture(table), bases_picture(at_100),
+    result.pictures = {decay_picture(rope, frequencies), random_picture(std::move(spread)), bases_picture(at_100),
                        std::move(slip_picture)};
+    result.answer = text(
+        "It depends on the distance alone: moving both positions by 1,000 changes a score by at most ", figure(shifted),
+        ", which is rounding. It need not decay: random vectors score the same noise at "
+        "every distance. Equal vectors fall from 1 to ",
+        figure(aligned(rope, width, 1000), 2), " of their score at distance 1,000, with oscillations.");
     result.found = {
-        text("R_i^T R_j = R_(j-i) up to ", figure(worst.forward), "; against R_(i-j), the other sign, it is off by ",
-             figure(worst.backward),
-             ": the paper's identity is right, and the doubt of \"Investigating Transformer Positional Encodings\" is "
-             "about its sign convention."),
-        text("With the projections a score is x_i^T W_q^T R_(j-i) W_k x_j, up to ", figure(whole.corrected, 2),
-             " of scores up to ", figure(whole.largest),
-             ". As the paper prints it, x^T W_q R W_k x_j, it would be off by up to ", figure(whole.printed),
-             ": that W_q is to be transposed was noticed by Ben Kurzion, \"Investigating Transformer Positional "
-             "Encodings\"; with that text's R_(i-j) it is off by up to ",
+        text(
+            "R_i^T R_j = R_(j-i) up to ", figure(worst.forward), "; against R_(i-j), the other sign, it is off by ",
+            figure(worst.backward),
+            ". The paper's identity is right; the doubt in \"Investigating Transformer Positional Encodings\" concerns "
+            "its sign convention."),
+        text("With the projections, a score is x_i^T W_q^T R_(j-i) W_k x_j, with an error of at most ",
+             figure(whole.corrected, 2), " for scores up to ", figure(whole.largest),
+             ". The formula as printed in the paper, x^T W_q R W_k x_j, is off by up to ", figure(whole.printed),
+             ": W_q must be transposed, as Ben Kurzion noticed in \"Investigating Transformer Positional Encodings\". "
+             "With "
+             "the R_(i-j) of that text it is off by up to ",
              figure(whole.other_sign), "."),
-        text("Moving both positions by 1000 changes a score by at most ", figure(shifted),
-             " (rounding of float): it depends on the distance alone."),
         of_noise(noise),
         of_aligned(rope, frequencies),
-        text("The greater the base theta, the later: at distance 100 aligned vectors score ", figure(at_100[0]), ", ",
+        text("A larger base theta delays the fall: at distance 100 equal vectors score ", figure(at_100[0]), ", ",
              figure(at_100[1]), " and ", figure(at_100[2]), " for theta = ", bases[0], ", ", bases[1], " and ",
              bases[2], "."),
-        text("With the exponent's sign lost the aligned score moves by ", figure(slip.slipped),
-             " from one distance to the next, against ", figure(slip.right),
-             ": no pair is slow, so every one of them aliases."),
-        text("Pairing neighbours or halves is the same function after a permutation of columns: a difference of ",
-             figure(pairing), ", rounding of float."),
+        text("With a positive exponent, the score of equal vectors changes by ", figure(slip.slipped),
+             " from one distance to the next; with the correct sign, by ", figure(slip.right), ": no pair is slow."),
+        text("Pairing neighbours and pairing halves are the same function after a permutation of columns: they differ "
+             "by ",
+             figure(pairing), ", which is rounding."),
     };
     result.notes.assign(std::begin(notes), std::end(notes));
     Figures checks{{"check", "largest_difference"},
                    {{std::string("both positions moved by 1000"), shifted},
-                    {std::string("halves, permuted, against adjacent"), pairing}},
+                    {std::string("halves, permuted, compared with adjacent"), pairing}},
                    -1};
     result.tables = {
-        {"checks", "What must be 0 up to the rounding of float", std::move(checks)},
+        {"checks", "Differences that must be 0 up to rounding", std::move(checks)},
         {"product", "Largest difference of R_i^T R_j from R_(j-i) and from R_(i-j), width 128, in double",
          std::move(product_table)},
         {"corrected",
-         "A score (R_i W_q x_i) . (R_j W_k x_j) of random x and W, and what is off by it: x_i^T W_q^T R_(j-i) W_k x_j, "
-         "the same with W_q as printed in the paper, and with R_(i-j); width 8, in double",
+         "A score (R_i W_q x_i) . (R_j W_k x_j) of random x and W, and the errors of three formulas for it: x_i^T "
+         "W_q^T "
+         "R_(j-i) W_k x_j, the same with W_q as printed in the paper, and with R_(i-j); width 8, in double",
          std::move(corrected_table)},
         {"distance", "Score by distance at width 128, through the engine's rotation", std::move(table)},
         {"positive-exponent", "Frequencies in radians per position at head width 8", std::move(slip_table)}};
@@ -313,11 +326,11 @@ Result run(const Request& request) {
 extern const Experiment rotary_experiment;
 const Experiment rotary_experiment{
     .name = "rotary",
-    .summary = "does a rotary score depend on the distance alone, and does it decay?",
-    .details = "R_i^T R_j against R_(j-i) and R_(i-j) in double, and the score with its projections; scores of random "
-               "vectors by distance, of equal ones "
-               "for three bases, and the bound of RoFormer's section 3.4.3; the frequencies of an exponent with the "
-               "wrong sign; the two pairings of columns.",
+    .summary = "Does a RoPE score depend on the distance alone, and does it decay?",
+    .details =
+        "R_i^T R_j compared with R_(j-i) and R_(i-j) in double, and the score with its projections; scores of "
+        "random vectors by distance, of equal vectors for three bases, and the bound of RoFormer's section 3.4.3; the "
+        "frequencies of an exponent with the wrong sign; the two pairings of columns.",
     .options = {},
     .seconds = 1,
     .quick_seconds = 1,

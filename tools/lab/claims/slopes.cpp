@@ -37,7 +37,7 @@ NamedFigures slope_table() {
 // The bias of three queries and keys, with all heads below each other.
 NamedFigures worked_matrix(int heads, int head) {
     NamedFigures out{"worked",
-                     "What is added to the scores of three tokens, head " + std::to_string(head) + " of " +
+                     "The bias on the scores of three tokens, head " + std::to_string(head) + " of " +
                          std::to_string(heads),
                      {{"query", "key 0", "key 1", "key 2"}, {}}};
     const auto matrix = matrix_of(heads, head, 3);
@@ -67,7 +67,7 @@ Series kept_by(const char* spec, int heads, int head, int length, std::string la
 }
 
 constexpr const char* distance_label = "distance D, in positions";
-constexpr const char* factor_label = "factor on the weight before the sum";
+constexpr const char* factor_label = "factor on the weight";
 
 // Other shapes of the decay, for the head in the middle. For small distances the exponential ones equal ALiBi's.
 Picture shapes_picture(int heads, int length) {
@@ -82,7 +82,7 @@ Picture shapes_picture(int heads, int length) {
     for (const auto& [spec, label] : shapes) curves.series.push_back(kept_by(spec, heads, head, length, label));
     return {"shapes",
             text("Other shapes of decay, head ", head, " of ", heads,
-                 ": a penalty that grows exponentially is mild at first and the harshest at last"),
+                 ": an exponentially growing penalty is mild at short distances and the hardest at long ones"),
             distance_label, factor_label, std::move(curves)};
 }
 
@@ -91,8 +91,8 @@ Picture weights_picture(int heads, int length) {
     for (int h = 0; h < heads; ++h)
         curves.series.push_back(kept_by("alibi", heads, h, length, "head " + std::to_string(h)));
     return {"weight",
-            "What is left of a weight at each distance, " + std::to_string(heads) +
-                " heads: e^(-mD), steep heads see only what is near",
+            "The factor e^(-mD) on a weight at distance D, " + std::to_string(heads) +
+                " heads: a steep head attends only to near tokens",
             distance_label, factor_label, std::move(curves)};
 }
 
@@ -103,27 +103,24 @@ Picture all_slopes() {
         const std::vector<double> slopes = alibi_slopes(n);
         for (std::size_t h = 0; h < slopes.size(); ++h) row[h] = std::log2(slopes[h]);
     }
-    return {"slopes-by-heads",
-            "Slopes for 1 to 16 heads: past a power of two the first additional one is steeper than all, others lie "
-            "between",
-            "head", "number of heads", std::move(map)};
+    return {
+        "slopes-by-heads",
+        "Slopes for 1 to 16 heads: after a power of two, the first new slope is steeper than all others, and the rest "
+        "lie between them",
+        "head", "number of heads", std::move(map)};
 }
 
-// The bias of these heads, on one colour scale.
-std::vector<Picture> bias_pictures(int heads, std::span<const int> shown, int length) {
-    std::vector<Picture> pictures;
-    double least = 0; // 0 at every distance
-    for (const int head : shown) {
-        HeatMap map{.values = matrix_of(heads, head, length), .value_label = "added to the score", .diverging = false};
-        least = std::min(least, map.values.back().front()); // of the largest distance
-        pictures.push_back({"head-" + std::to_string(head),
-                            "ALiBi's bias of head " + std::to_string(head) + " of " + std::to_string(heads) +
-                                ": it falls with the distance; keys after the query are masked",
-                            "key", "query", std::move(map)});
-    }
-    for (Picture& picture : pictures) std::get<HeatMap>(picture.content).scale = {least, 0};
-    if (pictures.size() > 1) pictures.back().title += "; colours as for head " + std::to_string(shown.front());
-    return pictures;
+// The bias of a head. Each picture has a colour scale of its own: on a common one, a flat head would be one colour.
+Picture bias_picture(int heads, int head, int length) {
+    HeatMap map{.values = matrix_of(heads, head, length),
+                .blank = "masked",
+                .value_label = "added to the score",
+                .diverging = false,
+                .square = true};
+    const double least = map.values.back().front(); // at the largest distance
+    return {text("head-", head),
+            text("ALiBi's bias of head ", head, " of ", heads, " falls with the distance, from 0 to ", figure(least)),
+            "key", "query", std::move(map)};
 }
 
 Result run(const Request& request) {
@@ -131,33 +128,36 @@ Result run(const Request& request) {
     const int length = request.only("length", 24, most_length);
     Result result;
     result.tables = {slope_table(), worked_matrix(heads, 0)};
-    result.pictures = {all_slopes()};
     const std::vector<double> slopes = alibi_slopes(heads), sixteen = alibi_slopes(16), twelve = alibi_slopes(12);
     const auto [gentlest, steepest] = std::minmax_element(slopes.begin(), slopes.end());
     std::vector<int> shown{static_cast<int>(steepest - slopes.begin())};
     if (heads > 1) shown.push_back(static_cast<int>(gentlest - slopes.begin()));
-    for (Picture& picture : bias_pictures(heads, shown, length)) result.pictures.push_back(std::move(picture));
-    result.pictures.push_back(weights_picture(heads, length));
+    result.pictures = {weights_picture(heads, length)};
+    for (const int head : shown) result.pictures.push_back(bias_picture(heads, head, length));
+    result.pictures.push_back(all_slopes());
     result.pictures.push_back(shapes_picture(heads, length));
     const auto kept = [](double slope, double raised = 3) { return tools::fixed_text(std::exp(-raised * slope), 3); };
     const auto slope_text = [](double slope) { return tools::fixed_text(slope, 4); };
+    constexpr double far = 10;
+    result.answer = text("With ", heads, heads == 1 ? " head the slope is " : " heads the slopes run from ",
+                         heads == 1 ? "" : axis_text(*steepest) + " to ", axis_text(*gentlest), ". Ten tokens away, ",
+                         heads == 1 ? "it" : "the steepest head", " multiplies a weight by ", kept(*steepest, far),
+                         heads == 1 ? std::string(".") : text(" and the flattest by ", kept(*gentlest, far), "."));
     result.found = {
-        "With " + std::to_string(heads) + " heads the slopes run from " + axis_text(*steepest) + " to " +
-            axis_text(*gentlest) + ".",
-        "With 16 heads a weight at distance 3 keeps " + kept(*std::min_element(sixteen.begin(), sixteen.end())) +
-            " of itself in the slowest head and " + kept(sixteen.front()) +
-            " in the fastest, before the weights are made to sum to 1. With the square of the distance the fastest "
+        "With 16 heads, a weight at distance 3 keeps " + kept(*std::min_element(sixteen.begin(), sixteen.end())) +
+            " of its size in the flattest head and " + kept(sixteen.front()) +
+            " in the steepest, before the weights are scaled to sum to 1. With the square of the distance the steepest "
             "keeps " +
             kept(sixteen.front(), 9) + ", with its root " + kept(sixteen.front(), std::sqrt(3.0)) +
-            ", with a penalty that grows exponentially (e^D - 1) " +
+            ", with an exponentially growing penalty (e^D - 1) " +
             figure(std::exp(-sixteen.front() * std::expm1(3.0)), 2) + ".",
-        "12 heads have the slopes of 8 and then " + slope_text(twelve[8]) + " " + slope_text(twelve[9]) + " " +
-            slope_text(twelve[10]) + " " + slope_text(twelve[11]) +
-            ", every other one of 16, not 2^(-8h/12): the first of them is steeper than all of the 8, the others lie "
-            "between them."};
-    result.notes = {"Linear in the scores is exponential in the weights. The bias is added after the scores are "
-                    "divided by the root of the head's width.",
-                    "Counted from head 0 the last of n heads has the slope 2^-8 when n is a power of two."};
+        "12 heads have the slopes of 8 heads and then " + slope_text(twelve[8]) + ", " + slope_text(twelve[9]) + ", " +
+            slope_text(twelve[10]) + " and " + slope_text(twelve[11]) +
+            ": every other slope of 16 heads, not 2^(-8h/12)."};
+    result.notes = {
+        "A bias that is linear in the scores is exponential in the weights. It is added after the scores are "
+        "divided by the square root of the head's width.",
+        "Counted from head 0, the last of n heads has the slope 2^-8 if n is a power of two."};
     return result;
 }
 
@@ -168,12 +168,12 @@ constexpr std::string_view options[] = {"heads", "length"};
 extern const Experiment slopes_experiment;
 const Experiment slopes_experiment = {
     .name = "slopes",
-    .summary = "ALiBi: what is the slope of each head, and what is left of a weight at a distance?",
-    .details = "Slopes for 1 to 16 heads, the bias of three tokens, of the steepest and the gentlest of --heads (8) "
-               "over --length (24) positions, and e^(-mD) for every head. Decays that are "
-               "not linear (alibi:power=P, penalty=growing, penalty=exponential) beside it. Press, Smith and Lewis "
-               "2022, arXiv "
-               "2108.12409, section 3.",
+    .summary = "How strongly does each head of ALiBi penalize distance?",
+    .details =
+        "Slopes for 1 to 16 heads, the bias of three tokens, the bias of the steepest and the flattest of "
+        "--heads (8) over --length (24) positions, and e^(-mD) for every head. Decays that are not linear "
+        "(alibi:power=P, penalty=growing, penalty=exponential) for comparison. Press, Smith and Lewis 2022, arXiv "
+        "2108.12409, section 3.",
     .options = options,
     .seconds = 1,
     .quick_seconds = 1,

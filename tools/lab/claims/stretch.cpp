@@ -115,15 +115,14 @@ void near_collisions(Figures& figures) {
 
 Picture picture_of(double length, double first, Series curve) {
     const auto longer = std::find_if(curve.y.begin(), curve.y.end(), [](double y) { return y > 1; });
-    const std::string lengthened = longer == curve.y.end() ? ""
-                                                           : text("; from position ", longer - curve.y.begin(),
-                                                                  " on it comes out longer than it was");
+    const std::string lengthened =
+        longer == curve.y.end() ? "" : text("; from position ", longer - curve.y.begin(), " on it becomes longer");
     Curves curves;
     curve.style = Series::Style::steps;
     curves.series = {std::move(curve)};
     return {"stretch",
-            text("An embedding of length ", figure(length), " is shrunk to ", figure(first),
-                 " of it at first, by less after each turn of 36", lengthened),
+            text("An embedding of length ", figure(length), " first shrinks to ", figure(first),
+                 " of it, and less after each turn of 36 positions", lengthened),
             "position", "length after / length before", std::move(curves)};
 }
 
@@ -152,33 +151,37 @@ Result run(const Request& request) {
     const auto number = [](const Cell& cell) { return std::get<double>(cell); };
     const auto& last = near.rows.back();
     Result result;
+    result.answer =
+        text("A norm removes the stretch: positions one turn apart, such as 0 and 36, become the same vector (",
+             "cosine ", figure(slow_large.rms_cosine, 8),
+             "). Attention after a norm confuses each position with the positions 36, 72, ... later.");
     result.found = {
-        text("Positions t and t + 36 turn by the same angle and differ in length alone, ", figure(slow.before),
-             " to 1 in the first two turns. After RMSNorm the least cosine between them is ",
-             figure(slow_large.rms_cosine, 8), " and the lengths of a row that was ", figure(norm(large)),
-             " long are as ", figure(slow_large.rms, 8), " to 1, after LayerNorm ", figure(slow_large.layer_cosine, 8),
-             " and ", figure(slow_large.layer, 8), ": attention behind a norm cannot tell them apart."),
-        text("Only the norm's epsilon (1e-5) keeps a trace of the stretch, and only of small rows: of one ",
-             figure(norm(x)), " long the lengths after RMSNorm are as ", figure(slow.rms), " to 1."),
-        text("Positions 0 and 36 meet (angles ", figure(number(meets.rows[0][5])), " apart), and 1 and 37 (",
-             figure(number(meets.rows[1][5])), "), not 1 and 36, which are ", figure(number(meets.rows[2][5])),
-             " apart."),
-        text("An embedding of length ", figure(norm(x)), ", as N(0, 1/d) draws it, comes out ", figure(first),
-             " times as long in the first 36 positions: the stretch starts as a shrink. Doubling the input gives ",
+        text("Positions t and t + 36 rotate by the same angle. Only their lengths differ, by a factor of ",
+             figure(slow.before), " in the first two turns. After RMSNorm, a row of length ", figure(norm(large)),
+             " has a factor of ", figure(slow_large.rms, 8), " left; after LayerNorm, ", figure(slow_large.layer, 8),
+             " with a cosine of ", figure(slow_large.layer_cosine, 8), "."),
+        text("Only the norm's epsilon (1e-5) keeps a trace of the stretch, and only for short rows: for a length of ",
+             figure(norm(x)), " the factor after RMSNorm is ", figure(slow.rms), "."),
+        text("Positions 0 and 36 have the same angle (", figure(number(meets.rows[0][5])),
+             " apart), and so have 1 and 37 (", figure(number(meets.rows[1][5])),
+             "). Positions 1 and 36 do not: they are ", figure(number(meets.rows[2][5])), " apart."),
+        text("An embedding of length ", figure(norm(x)), ", drawn from N(0, 1/d), is multiplied by ", figure(first),
+             " in the first 36 positions: the stretch starts as a shrink. Doubling the input gives ",
              figure(doubled(x)), " times the output: the scale |x| makes it quadratic."),
         text("The sinusoidal table has no such period: its fastest wave comes within ", figure(number(last[1]), 2),
              " rad of a whole turn at offset ", std::get<std::int64_t>(last[0]),
              ", but there the rows of width 128 are still ", figure(number(last[3])), " apart.")};
     result.notes = {"A model with this encoding can still learn order from the causal mask, and from the residual "
-                    "stream, which keeps the stretched rows beside what the normed ones are made into."};
+                    "stream, which keeps the stretched rows next to the results of the normed ones."};
     result.pictures = {picture_of(norm(x), first, std::move(curve))};
     result.tables = {
         {"after-norm",
-         "Positions t and t + period: the greatest ratio of lengths and the least cosine, over all t below a period",
+         "Positions t and t + period: the largest ratio of lengths and the smallest cosine, over all t below a period",
          std::move(norms)},
         {"scale", "Lengths before and after, period 36", std::move(scales)},
         {"collisions", "Angles in radians and stretches of pairs of positions", std::move(meets)},
-        {"near-collisions", "Offsets at which pair 0 of the sinusoidal table comes nearer to itself than at all before",
+        {"near-collisions",
+         "Offsets at which pair 0 of the sinusoidal table is closer to itself than at all smaller offsets",
          std::move(near)}};
     return result;
 }
@@ -188,7 +191,7 @@ Result run(const Request& request) {
 extern const Experiment stretch_experiment;
 const Experiment stretch_experiment{
     .name = "stretch",
-    .summary = "what does a norm leave of rotate-stretch, and which positions does it confuse?",
+    .summary = "What does a norm leave of the rotate-and-stretch encoding?",
     .details = "A random embedding of width 128 at positions a period apart, before and after RMSNorm and LayerNorm; "
                "its length by position; angles of pairs of positions; near-collisions of the sinusoidal table.",
     .options = {},

@@ -43,14 +43,12 @@ std::string beside() {
     return text(
         "The published figures (Ben Kurzion, github.com/benkurzion/Transformer, another corpus and vocabulary): "
         "after \"food is\" ",
-        range(food_is, 3), ", after \"good is\" ", range(good_is, 3), ", P(food) ", range(food_next, 4), ". Of the ",
-        vocabulary,
-        " tokens of that program and the counts of its corpus an "
-        "even guess has ",
-        figure(line.uniform, 4), ", the unigram ", figure(line.unigram, 4), " and what follows \"food is\" ",
-        figure(line.by_heart, 4), "; an even guess has P(food) ", figure(1.0 / vocabulary),
-        " and that corpus 0. Heads were split across features rather than words, so "
-        "that encodings and mask never met the order of words.");
+        range(food_is, 3), ", after \"good is\" ", range(good_is, 3), ", P(food) ", range(food_next, 4), ". With the ",
+        vocabulary, " tokens of that program and the counts of its corpus, an even guess has ", figure(line.uniform, 4),
+        ", the word frequencies have ", figure(line.unigram, 4), " and the words after \"food is\" ",
+        figure(line.by_heart, 4), ". An even guess has P(food) ", figure(1.0 / vocabulary),
+        ", and that corpus 0. That program splits heads by a reshape that mixes words and features, so neither its "
+        "encodings nor its mask act on the order of words.");
 }
 
 } // namespace ordo::lab::study_data

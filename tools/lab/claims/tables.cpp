@@ -44,6 +44,28 @@ std::string word_of(std::string name) {
     return name;
 }
 
+// The number of encodings by the place where they act.
+struct Places {
+    std::string embedding, rotation, score, nowhere;
+
+    void add(const std::string& name, unsigned moments) {
+        if (moments & moment_embed) append(embedding, name);
+        if (moments & moment_rotate) append(rotation, name);
+        if (moments & ~(moment_embed | moment_rotate)) append(score, name);
+        if (moments == 0) append(nowhere, "`" + name + "`");
+    }
+    std::string sentence() const {
+        std::string out;
+        for (const auto& [what, names] : {std::pair{"On the word vectors act: ", &embedding},
+                                          {"queries and keys are rotated by: ", &rotation},
+                                          {"scores are changed by: ", &score},
+                                          {"nothing is added by: ", &nowhere}})
+            if (!names->empty()) append(out, what + *names, "; ");
+        out[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(out[0])));
+        return out + ".";
+    }
+};
+
 // Describes a bias along the distance, from the row of the last query: "falls with the distance, from 0 to -23.5".
 std::string course_of(const std::vector<double>& row) {
     Vector far; // by distance
@@ -53,8 +75,8 @@ std::string course_of(const std::vector<double>& row) {
     if (std::is_sorted(far.begin(), far.end(), std::greater<>()) && far.front() > far.back())
         return text("falls with the distance, from ", figure(far.front()), " to ", figure(far.back()));
     const auto [least, most] = std::minmax_element(far.begin(), far.end());
-    return text("adds most, ", figure(*most), ", at distance ", most - far.begin(), " and least, ", figure(*least),
-                ", at ", least - far.begin());
+    return text("largest at distance ", most - far.begin(), " (", figure(*most), "), smallest at ", least - far.begin(),
+                " (", figure(*least), ")");
 }
 
 // "from 0.1 to 0.2", "0 throughout".
@@ -117,6 +139,8 @@ std::vector<Picture> pictures_of(const std::string& name, const std::string& spe
                 series.x.push_back(row[0]);
                 series.y.push_back(row[c]);
             }
+            if (std::all_of(series.y.begin(), series.y.end(), [](double y) { return y == 0; }))
+                continue; // nothing to see
             const std::string finding = text(title, ", ", span_of(series.y));
             curves.series.push_back(std::move(series));
             pictures.push_back(
@@ -197,9 +221,9 @@ void add_trained(Result& result, NamedFigures& summary, const std::string& spec,
         const int d_head = std::max(2, size.width / size.heads / 2 * 2); // rotations act on pairs
         const LooseEncoding loose(spec, {size.width, size.heads, d_head, 1, 256}, seed);
         add_tables(result, summary, *loose.stack().items()[0], name, size, ", untrained");
-        result.notes.push_back(spec +
-                               ": no shipped weights have its table, which is shown untrained: the random numbers "
-                               "that its training begins with, of --dim columns.");
+        result.notes.push_back(
+            spec + ": no shipped weights have its table. It is shown untrained, with the initial numbers of "
+                   "training, for --dim columns; a table of zeros is not drawn.");
         return;
     }
     const Model model = Model::load(*file, LoadOptions{});
@@ -219,8 +243,9 @@ Result run(const Request& request) {
     const Dims dims{size.width, heads, size.width, 1, 256}; // encodings that rotate heads rotate --dim columns
     Result result;
     NamedFigures summary{"tables",
-                         "The main table of each encoding, what it holds apart; ordo table NAME --part PART has others",
+                         "The main table of each encoding; ordo table NAME --part PART prints others",
                          {{"table", "rows", "columns", "least", "most"}, {}}};
+    Places places;
     int shown = 0;
     std::string empty;                // encodings without a table
     std::map<std::string, int> names; // how often each occurred: one encoding may come with several parameters
@@ -232,6 +257,7 @@ Result run(const Request& request) {
             request.progress(spec);
             std::string name = spec.substr(0, spec.find(':'));
             if (const int met = names[name]++; met > 0) name += "-" + std::to_string(met + 1);
+            places.add(name, EncodingStack(spec, dims).moments());
             const std::size_t before = summary.figures.rows.size();
             for (const auto& encoding : make_encodings(spec, dims)) // the list is empty for "none"
                 if (encoding->tensors().empty())
@@ -243,9 +269,9 @@ Result run(const Request& request) {
             else
                 append(empty, spec);
         }
+    result.answer = places.sentence();
     result.found = {text(summary.figures.rows.size(), " tables of ", shown, shown == 1 ? " encoding" : " encodings",
-                         empty.empty() ? "" : "; nothing to show of ", empty, ".")};
-    if (names.contains("none")) result.notes.push_back("none: adds nothing, and so has no table.");
+                         empty.empty() ? "" : "; no table to show for ", empty, ".")};
     result.tables = {std::move(summary)};
     return result;
 }
@@ -257,10 +283,11 @@ constexpr std::string_view options[] = {"encodings", "length", "dim", "heads"};
 extern const Experiment tables_experiment;
 const Experiment tables_experiment = {
     .name = "tables",
-    .summary = "what does each registered encoding add, turn by, or take from a score?",
-    .details = "The main table of each of --encodings (all), for --length (48) positions, --dim (64) columns and "
-               "--heads (8) heads: of a bias the first and the last head. An encoding whose table is trained is shown "
-               "as the shipped weights have it, or as training would begin.",
+    .summary = "Where does each encoding act, and with which numbers?",
+    .details =
+        "The main table of each of --encodings (all), for --length (48) positions, --dim (64) columns and "
+        "--heads (8) heads; for a bias, the first and the last head. A trained table comes from the shipped weights, "
+        "or has its initial numbers.",
     .options = options,
     .seconds = 2,
     .quick_seconds = 2,

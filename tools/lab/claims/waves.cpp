@@ -42,7 +42,7 @@ Picture four_dimensions(const Table& table) {
             marks.y.push_back(value);
         }
     curves.series.push_back(std::move(marks));
-    return {"4-dimensions", "4 dimensions along the positions: three words sample each wave where it begins",
+    return {"4-dimensions", "4 dimensions along the positions: three words take samples at the start of each wave",
             "position", "value added", std::move(curves)};
 }
 
@@ -55,10 +55,10 @@ Picture angles() {
                                  .x = numbers(wide, 0, 2),
                                  .y = table.rows[static_cast<std::size_t>(p)]});
     curves.references.push_back({"a whole turn", 2 * std::numbers::pi});
-    return {
-        "angles",
-        "The angle position / 10000^(2i/512) before its sine and cosine: in later dimensions no position has turned",
-        "dimension 2i", "angle, in radians", std::move(curves)};
+    return {"angles",
+            "The angle position / 10000^(2i/512) of each sine and cosine: in the last dimensions no position completes "
+            "a turn",
+            "dimension 2i", "angle, in radians", std::move(curves)};
 }
 
 // One position's row as stored: sines and cosines alternate.
@@ -68,7 +68,7 @@ Picture all_dimensions(const Table& table) {
     curves.series.push_back({.x = numbers(table.header.size()), .y = table.rows[position]});
     return {"all-dimensions",
             "Position " + std::to_string(position) +
-                " over all of 512 dimensions: between -1 and 1 at first, later in turn a sine near 0, a cosine near 1",
+                " over all 512 dimensions: values between -1 and 1, then sines near 0 alternate with cosines near 1",
             "dimension", "value added", std::move(curves)};
 }
 
@@ -84,7 +84,7 @@ Picture each_position(const Table& table) {
     }
     return {"each-position",
             "A curve for each position over 512 dimensions: the later the position, the longer it oscillates",
-            "dimension", "value added, each curve 2.5 above the one before", std::move(curves)};
+            "dimension", "value added, each curve 2.5 above the last", std::move(curves)};
 }
 
 // The query PE(p) rotated by 5 positions asks for the word 5 places on. At each offset it scores the mean of
@@ -115,9 +115,8 @@ Picture asking() {
         multiples.y.push_back(found_at(wide, offset));
     }
     curves.series.push_back(std::move(multiples));
-    return {"asking",
-            "A query that asks for the word 5 places on finds that one, and nothing of its own at 10, 15 and 20",
-            "offset, in positions", "score over the greatest", std::move(curves)};
+    return {"asking", "A query for the word 5 places on scores highest there, and has no peaks at 10, 15 and 20",
+            "offset, in positions", "score / largest score", std::move(curves)};
 }
 
 // Every other dimension after `first`: 0 selects the sines, 1 the cosines.
@@ -132,8 +131,8 @@ Picture along_dimensions(const Table& table, std::size_t first) {
     curves.references.push_back({first == 0 ? "sin 0" : "cos 0", first == 0 ? 0.0 : 1.0});
     const std::string kind = first == 0 ? "even" : "odd";
     return {kind + "-dimensions",
-            "The " + kind + " ones of 512 dimensions: each position oscillates, later ones further to the right",
-            "dimension", "value added", std::move(curves)};
+            "The " + kind + " of 512 dimensions: the later the position, the further right it oscillates", "dimension",
+            "value added", std::move(curves)};
 }
 
 // A row for each dimension, a column for each position.
@@ -141,7 +140,7 @@ Picture transposed(const Table& table) {
     HeatMap map{.values = std::vector<std::vector<double>>(table.header.size()), .value_label = "value added"};
     for (std::size_t c = 0; c < table.header.size(); ++c)
         for (const auto& row : table.rows) map.values[c].push_back(row[c]);
-    return {"transposed", "The table transposed: a row is a wave, a column is what one position gets", "position",
+    return {"transposed", "The table transposed: a row is a wave, a column is the vector of one position", "position",
             "dimension", std::move(map)};
 }
 
@@ -195,28 +194,29 @@ Result run(const Request&) {
         equal += std::get<std::int64_t>(row[5]);
         differs = std::max(differs, std::get<double>(row[6]));
     }
+    result.answer = "Along the positions, each dimension is a sine or cosine wave: the first is fast, the last hardly "
+                    "moves. Along the "
+                    "dimensions, each position is one vector of constant length, and " +
+                    (equal == 0 ? std::string("no two of 1,000 positions share theirs.")
+                                : std::to_string(equal) + " of 1,000 positions share theirs with another.");
     result.found = {
         "Every row has the squared length d/2, to within " + axis_text(off) +
-            ": the rows lie on a sphere, each value between -1 and 1.",
-        "Of 1,000 rows " + std::to_string(equal) +
-            " repeat another, at any of these widths; how near they come to each other is what the experiment clusters "
-            "shows.",
-        "A row does not depend on how many there are: a table of 1,000 rows differs from the first 1,000 of 1,200 by " +
+            ": the rows lie on a sphere. Each value is between -1 and 1.",
+        "A row does not depend on the number of rows: a table of 1,000 rows differs from the first 1,000 of 1,200 by " +
             axis_text(differs) + ".",
-        "PE(p + k) is PE(p) turned by an angle for each pair, so that a query can ask for the word 5 places on: it "
-        "scores 1 "
-        "there, and at width 512 " +
+        "PE(p + k) is PE(p) with each pair rotated by an angle. A query can therefore ask for the word 5 places on: it "
+        "scores 1 there. At 10, 15 and 20 places it scores " +
             axis_text(found_at(wide, 10)) + ", " + axis_text(found_at(wide, 15)) + " and " +
             axis_text(found_at(wide, 20)) +
-            " at 10, 15 and 20. No wave repeats itself after 5 words: the fastest takes 2 pi = 6.28, the others "
-            "longer."};
+            " (width 512). No wave repeats after 5 words: the fastest takes 2 pi = 6.28 words, the others longer."};
     result.notes = {
-        "The three words that are marked are \"transformers are awesome\"; ordo lab worked-examples has their numbers.",
-        "The curve over all of 512 dimensions seems to oscillate between 0 and 1 at its end: it jumps between a sine "
-        "near 0 and a cosine near 1. Apart, each of them hardly changes there.",
-        "Positions are whole numbers, so the fastest waves look angular: what is drawn is what a model gets.",
-        "To transpose the table changes how it is printed, not what a position gets, and has nothing to do with the "
-        "vocabulary."};
+        "The three marked words are \"transformers are awesome\"; ordo lab worked-examples has their numbers.",
+        "At its end, the curve over all 512 dimensions seems to oscillate between 0 and 1. It jumps between a sine "
+        "near 0 "
+        "and a cosine near 1; each of the two hardly changes there.",
+        "Positions are whole numbers, so the fastest waves look angular. A model gets exactly these points.",
+        "Transposing the table changes how it is printed, not the vectors of the positions. It has nothing to do with "
+        "the vocabulary."};
     return result;
 }
 
@@ -225,13 +225,14 @@ Result run(const Request&) {
 extern const Experiment waves_experiment;
 const Experiment waves_experiment = {
     .name = "waves",
-    .summary = "what do the sinusoidal table's values do along the positions, and along the dimensions?",
-    .details =
-        "4 dimensions with three words marked, 8 dimensions and the same transposed, 512 dimensions at "
-        "positions 1, 10, 50 and 99: the angles, one row as it is, a curve for each of five positions, sines and "
-        "cosines apart; what a query for the word 5 places on finds elsewhere. Properties that hold at any width are "
-        "checked on 1,000 rows. Vaswani et "
-        "al. 2017, arXiv 1706.03762, section 3.5.",
+    .summary = "How do the values of the sinusoidal table run along the positions, and along the dimensions?",
+    .details = "4 dimensions with three words marked; 8 dimensions and the same transposed; 512 dimensions at "
+               "positions 1, 10, "
+               "50 and 99: the angles, one row, a curve for each of five positions, sines and cosines in separate "
+               "pictures. The "
+               "scores of a query for the word 5 places on. Properties that hold at any width are checked on 1,000 "
+               "rows. Vaswani "
+               "et al. 2017, arXiv 1706.03762, section 3.5.",
     .options = {},
     .seconds = 2,
     .quick_seconds = 2,

@@ -74,10 +74,13 @@ void add_notebook(Result& result) {
                                  figures_of(sinusoidal_table(6, 10, part), 5, "position")});
     result.tables.push_back({"width-6-stack", "sine and cosine stacked, [10, 3, 2]: a row for each pair", stack()});
     result.tables.push_back({"width-6", "PE, [10, 6]: the stack, flattened", figures_of(pe, 4, "position")});
-    result.found.push_back(text(
-        "The notebook's tensors of width 6 are reproduced to the four decimals that it prints (largest difference ",
-        figure(most), "), and its denominators 1, 21.5443 and 464.1590 to ", figure(relative),
-        " of their size: the notebook computes in float."));
+    result.found.push_back(
+        text("The notebook's tensors of width 6 agree with the engine to their four decimals (largest difference ",
+             figure(most), "). Its denominators 1, 21.5443 and 464.1590 agree to ", figure(relative),
+             " of their size: the notebook computes in float."));
+    result.answer =
+        text(most < 1e-4 && relative < 1e-4 ? "The tables are right" : "The tables of width 6 are NOT right",
+             "; a class in one notebook is not.");
 }
 
 // The notebook's output where it tests its class, row 1: 12 columns in place of 6.
@@ -94,14 +97,14 @@ void add_class(Result& result) {
     for (std::size_t j = 0; j < wrong[1].size(); ++j)
         most = std::max(most, std::abs(wrong[1][j] / notebook_class[j] - 1));
     for (std::size_t p = 0; p < wrong.size(); ++p)
-        for (const auto& [name, row] : {std::pair{"class", &wrong[p]}, {"right", &right.rows[p]}}) {
+        for (const auto& [name, row] : {std::pair{"class", &wrong[p]}, {"correct", &right.rows[p]}}) {
             std::vector<Cell>& cells = figures.rows.emplace_back();
             cells = {static_cast<std::int64_t>(p), std::string(name)};
             for (const double v : *row) cells.emplace_back(std::strtod(figure(v, 5).c_str(), nullptr));
             cells.resize(figures.columns.size()); // the correct table is half as wide
         }
     result.tables.push_back({"class-test",
-                             "What the notebook's class yields, to five digits as printed there, over the right table: "
+                             "The output of the notebook's class, to its five digits, above the correct table: it uses "
                              "10000^(k - 1/6) for k = 0 to 5, with a sine and a cosine of each",
                              std::move(figures)});
     Sample fast, slow;
@@ -109,14 +112,15 @@ void add_class(Result& result) {
         fast.add(row[0]);
         slow.add(row[2]);
     }
-    result.found.push_back(text("The notebook's class prints ", wrong[0].size(),
-                                " columns for a width of 6 (reproduced "
-                                "to ",
-                                figure(most),
-                                " of their size): its exponent lacks parentheses. Columns 0 and 1 "
-                                "vary, by a deviation of ",
-                                figure(fast.deviation()), "; column 2 by ", figure(slow.deviation()),
-                                ", and the others less."));
+    result.found.push_back(
+        text("The notebook's class prints ", wrong[0].size(),
+             " columns for a width of 6, because its exponent lacks parentheses (reproduced to ", figure(most),
+             " of their size). Only columns 0 and 1 vary, with a standard deviation of ", figure(fast.deviation()),
+             "; column 2 has ", figure(slow.deviation()), ", and the others less."));
+    result.answer +=
+        text(" The engine reproduces the worked examples of the texts to all their printed decimals. The class "
+             "lacks parentheses and prints ",
+             wrong[0].size(), " columns for a width of 6.");
 }
 
 // Adds two kinds of trained rows, w = e + p + s, with the rows as initialized.
@@ -141,16 +145,16 @@ void add_segments(Result& result) {
         }
     for (std::size_t i = 0; i < p.size(); ++i)
         most = std::max(most, std::abs(double{both[i]} - double{p[i]} - double{s[i]}));
-    result.tables.push_back({"segments",
-                             text("What position and segment add to six words, three in each of two segments: p, s and "
-                                  "their sum, width ",
-                                  d, ", the first ", shown, " columns"),
-                             std::move(figures)});
-    result.found.push_back(text("Segments stand beside any encoding (here sinusoidal+segment, as a spec has it): the "
-                                "engine adds p + s, off by at most ",
-                                figure(most),
-                                ". All words of a segment get the "
-                                "same s."));
+    result.tables.push_back(
+        {"segments",
+         text("The vectors of position (p) and segment (s) for six words in two segments, and their "
+              "sum; width ",
+              d, ", the first ", shown, " columns"),
+         std::move(figures)});
+    result.found.push_back(
+        text("Segments can be combined with any encoding (here with the spec sinusoidal+segment): the "
+             "engine adds p + s, with an error of at most ",
+             figure(most), ". All words of a segment get the same s."));
 }
 
 // Learned positions at initialization: nn.init.kaiming_uniform_ with a = sqrt(5) is U(-1/sqrt(d), 1/sqrt(d)), since its
@@ -171,10 +175,11 @@ void add_start(Result& result, std::uint64_t seed) {
                     *std::min_element(values->begin(), values->end()),
                     *std::max_element(values->begin(), values->end()), sample_of(*values).deviation());
     result.tables.push_back({"learned-start", "Rows of learned positions before training", std::move(figures)});
-    result.found.push_back(text("Learned positions start in the text as Kaiming's uniform numbers with a = sqrt(5), "
-                                "which is U(-1/sqrt(d), 1/sqrt(d)): +-",
-                                figure(bound), " at width ", d, ", deviation ", figure(bound / std::sqrt(3)),
-                                " (drawn: ", figure(sample_of(kaiming).deviation()), ")."));
+    result.found.push_back(
+        text("The text initialises learned positions with Kaiming's uniform numbers for a = sqrt(5), "
+             "which is U(-1/sqrt(d), 1/sqrt(d)): up to ",
+             figure(bound), " at width ", d, ", with a deviation of ", figure(bound / std::sqrt(3)),
+             " (drawn: ", figure(sample_of(kaiming).deviation()), ")."));
 }
 
 // The shapes that the texts print, for tables of the engine.
@@ -189,9 +194,9 @@ void add_shapes(Result& result) {
     const auto [positions, pairs] = size(6, 10, "angle");
     const auto stacked = size(6, 10, "stack").first;
     const auto [flat, columns] = size(6, 10, "");
-    Figures figures{{"what", "shape", "axes"}, {}, -1};
-    const auto add = [&figures](const char* what, const std::string& shape, const char* axes) {
-        figures.add(std::string(what), shape, std::string(axes));
+    Figures figures{{"tensor", "shape", "axes"}, {}, -1};
+    const auto add = [&figures](const char* tensor, const std::string& shape, const char* axes) {
+        figures.add(std::string(tensor), shape, std::string(axes));
     };
     add("table of width 8, unsqueezed", text("(", rows, ", 1, ", d, ")"), "position, batch, dimension");
     add("division term of width 512", text("(", frequencies, ")"), "pair");
@@ -200,15 +205,16 @@ void add_shapes(Result& result) {
     add("notebook: sine and cosine stacked", text("(", positions, ", ", stacked / positions, ", 2)"),
         "position, pair, sine or cosine");
     add("notebook: flattened", text("(", flat, ", ", columns, ")"), "position, dimension");
-    result.tables.push_back(
-        {"shapes", "Shapes; the axis of 1 is the batch: each sequence of one gets the same rows", std::move(figures)});
+    result.tables.push_back({"shapes",
+                             "Shapes; the axis of length 1 is the batch: every sequence of a batch gets the same rows",
+                             std::move(figures)});
 }
 
 void add_small(Result& result) {
     const Table three = sinusoidal_table(4, 3), table = sinusoidal_table(8, 128), wide = sinusoidal_table(512, 100);
     const std::size_t frequencies = sinusoidal_table(512, 1, "div_term").rows.size();
     result.tables.insert(result.tables.begin(),
-                         {"width-4", "\"transformers are awesome\": what is added to the three words, width 4",
+                         {"width-4", "\"transformers are awesome\": the vectors added to the three words, width 4",
                           named(figures_of(three, 4, "position"), "word", {"transformers", "are", "awesome"})});
     double least = HUGE_VAL, most = -HUGE_VAL, squares = 0;
     for (const std::vector<double>& row : table.rows) {
@@ -218,13 +224,13 @@ void add_small(Result& result) {
     }
     // The rows of a shorter table are the first rows of a longer one.
     const bool prefix = std::equal(three.rows.begin(), three.rows.end(), sinusoidal_table(4, 100).rows.begin());
-    result.found.push_back(text("128 positions of width 8: a table of ", table.rows.size(), " x ", table.rows[0].size(),
-                                ", values from ", figure(least, 6), " to ", figure(most, 6),
-                                ", every row's squares sum to d/2 = 4 (off by at most ", figure(squares),
-                                "). 100 positions of width 512: ", wide.rows.size(), " x ", wide.rows[0].size(),
-                                ", with a division term of ", frequencies,
-                                ". A row does not depend on how many there are: ", prefix ? "the same bits" : "NOT so",
-                                " in a table of 3 and of 100."));
+    result.found.push_back(text("128 positions of width 8 are a table of ", table.rows.size(), " x ",
+                                table.rows[0].size(), " with values from ", figure(least, 6), " to ", figure(most, 6),
+                                ". The squares of each row sum to d/2 = 4 (with an error of at most ", figure(squares),
+                                "). 100 positions of width 512 are a table of ", wide.rows.size(), " x ",
+                                wide.rows[0].size(), ", with a division term of ", frequencies,
+                                " numbers. The first rows of a table of 100 are ", prefix ? "exactly" : "NOT",
+                                " those of a table of 3."));
 }
 
 // PE(p + k) = M_k PE(p), where M_k rotates pair i by k w_i.
@@ -242,7 +248,7 @@ void add_linear(Result& result) {
         }
     result.found.push_back(text("PE(p + ", shift, ") is a fixed rotation of PE(p) for every p: largest error ",
                                 figure(most), " at width ", d,
-                                "; that is what \"supports relative positioning\" means."));
+                                ". This is the meaning of \"supports relative positioning\"."));
 }
 
 Result run(const Request& request) {
@@ -254,9 +260,10 @@ Result run(const Request& request) {
     add_segments(result);
     add_start(result, request.seed);
     add_shapes(result);
-    result.notes = {"Everything is the engine's own table (ordo table SPEC --part NAME shows more of it); the scale "
-                    "sqrt(d) of the embeddings, which none of the texts mentions, is left out, see ordo lab scale. "
-                    "ordo lab waves draws the same waves, ordo lab slopes has ALiBi's matrix and slopes."};
+    result.notes = {
+        "All numbers come from the engine's own tables (ordo table SPEC --part NAME shows more of them). The "
+        "texts do not mention the scale sqrt(d) of the embeddings; it is not applied here (see ordo lab "
+        "scale). ordo lab waves draws the same waves, and ordo lab slopes has ALiBi's matrix and slopes."};
     return result;
 }
 
@@ -265,11 +272,11 @@ Result run(const Request& request) {
 extern const Experiment worked_examples_experiment;
 const Experiment worked_examples_experiment{
     .name = "worked-examples",
-    .summary = "are the tables right that the introductory texts work by hand?",
+    .summary = "Are the worked examples of introductory texts right?",
     .details =
         "\"transformers are awesome\" at width 4, a notebook's six tensors of width 6 and the output of its class, "
-        "the shapes and ranges at width 8 and 512, PE(p + k) as a rotation of PE(p), segments beside positions, "
-        "how learned positions start.",
+        "the shapes and ranges at width 8 and 512, PE(p + k) as a rotation of PE(p), segments together with positions, "
+        "and the initial values of learned positions.",
     .options = {},
     .seconds = 1,
     .quick_seconds = 1,

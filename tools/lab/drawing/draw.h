@@ -5,12 +5,15 @@
 #include "tools/lab/drawing/palette.h"
 #include "tools/lab/drawing/render.h"
 
+#include <algorithm>
+
 namespace ordo::lab {
 
 // The smallest and the largest number of a picture's colours or of an axis.
 struct Range {
     double low = 0, high = 0;
-    double share(double value) const { return high > low ? (value - low) / (high - low) : 0.5; }
+    // Of NaN: NaN. Of values outside: 0 or 1.
+    double share(double value) const { return high > low ? std::clamp((value - low) / (high - low), 0.0, 1.0) : 0.5; }
 };
 // HeatMap::scale, or the range of the finite values. A diverging range reaches as far below zero as above it.
 Range value_range(const HeatMap& map);

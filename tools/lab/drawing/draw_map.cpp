@@ -10,7 +10,6 @@ namespace ordo::lab {
 
 namespace {
 
-constexpr std::size_t most_rows = 128;
 constexpr std::array<std::string_view, 5> shades{"·", "░", "▒", "▓", "█"};
 
 using Values = std::vector<std::vector<double>>;
@@ -103,7 +102,7 @@ private:
         // An odd step between columns: even and odd columns alternate, as they do in the map.
         const std::size_t fewest = stride_of(cols(), static_cast<std::size_t>(wide));
         const std::size_t by_cols = fewest > 1 ? fewest | 1 : 1;
-        const std::size_t by_rows = stride_of(map_.values.size(), most_rows);
+        const std::size_t by_rows = stride_of(map_.values.size(), screen_.rows);
         const Values values = sampled(map_.values, by_rows, by_cols);
         const int repeat = std::max(1, std::min(wide / static_cast<int>(values[0].size()), 8));
         std::string out = line_label(picture_.y_label) + "\n";

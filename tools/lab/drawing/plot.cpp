@@ -15,9 +15,7 @@ namespace {
 
 constexpr std::size_t picture_columns = 120, title_columns = 90; // in letters: the whole width, a line of the title
 constexpr std::size_t row_columns = 90;                          // letters in a line below a picture
-constexpr std::size_t most_named_points = 24;                    // above this number, names replace the points
-// For a map in an SVG file, where an image would be smoothed. More rectangles would take megabytes.
-constexpr std::size_t most_rectangles = 10'000;
+constexpr std::size_t most_named_points = 24;                    // above this number, overlapping names are left out
 
 std::string literal(std::string_view text) {
     constexpr std::string_view plain =
@@ -78,16 +76,20 @@ std::string number(double value) {
     return {buffer, static_cast<std::size_t>(std::snprintf(buffer, sizeof buffer, "%.9g", value))};
 }
 
+// Whether names below a picture would overlap.
+bool are_crowded(const std::vector<std::string>& names) {
+    std::size_t longest = 0, named = 0;
+    for (const std::string& name : names) longest = std::max(longest, name.size()), named += !name.empty();
+    return longest * named > row_columns;
+}
+
 std::string tics(const char* axis, const std::vector<std::string>& names) {
     std::string out = "set " + std::string(axis) + "tics (";
-    std::size_t longest = 0, named = 0;
-    for (std::size_t i = 0; i < names.size(); ++i) {
-        if (names[i].empty()) continue; // a mark needs a name
-        out += (named++ > 0 ? ", " : "") + tic_literal(names[i]) + " " + std::to_string(i);
-        longest = std::max(longest, names[i].size());
-    }
-    const bool crowded = *axis == 'x' && longest * named > row_columns;
-    return (crowded ? "set xtics rotate by -45\n" : "") + out + ")\n";
+    std::size_t named = 0;
+    for (std::size_t i = 0; i < names.size(); ++i)
+        if (!names[i].empty()) // a mark needs a name
+            out += (named++ > 0 ? ", " : "") + tic_literal(names[i]) + " " + std::to_string(i);
+    return (*axis == 'x' && are_crowded(names) ? "set xtics rotate by 90 right\n" : "") + out + ")\n";
 }
 
 std::string palette(bool diverging) {
@@ -117,6 +119,7 @@ std::string map_script(const HeatMap& map) {
            number(y + static_cast<double>(rows) - 0.5) + ":" + number(y - 0.5) + "]\n";
     if (cols <= 12 && map.x_names.empty()) out += "set xtics 1\n";
     if (rows <= 12 && map.y_names.empty()) out += "set ytics 1\n";
+    if (map.square) out += "set size ratio -1\n";
     out += "set tics out nomirror\nset format x '%.0f'\nset format y '%.0f'\nset format cb '%g'\nunset key\n";
     return out;
 }
@@ -148,12 +151,10 @@ std::string numbers_plot(const HeatMap& map, const std::string& at) {
     return out;
 }
 
-// Cells as rectangles, if they are few, or as one image.
-std::string map_plot(const HeatMap& map, bool rectangles) {
+std::string map_plot(const HeatMap& map) {
     const double x = map.x_names.empty() ? map.first_x : 0, y = map.y_names.empty() ? map.first_y : 0;
     const std::string places = "$1+" + number(x), rows = "($2+" + number(y) + ")";
     return "plot $cells matrix using (" + places + "):" + rows + ":3 with image" +
-           (rectangles && map.values.size() * map.values[0].size() <= most_rectangles ? " pixels" : "") +
            numbers_plot(map, places + ":NaN):" + rows) + "\n";
 }
 
@@ -178,7 +179,6 @@ std::string element(const Curves& curves, const Series& series, const Look& look
                number(curves.origin_x) + "):($2-" + number(curves.origin_y) + ") with vectors filled head" + lines +
                title;
     case Series::Style::points:
-        if (series.names.size() > most_named_points) return "NaN with points" + mark + "1" + lines + title;
         return data + " using 1:2 with points" + mark + (series.names.empty() ? "1" : "0.6") + lines + title;
     case Series::Style::line_points:
         return data + " using 1:2 with linespoints" + mark + "0.7" + lines + title;
@@ -221,10 +221,66 @@ std::string log_tics(const Curves& curves, const Axes& axes) {
            (curves.log_y ? set("y", round(axes.y)) : "");
 }
 
-// The names of a series' points, in small letters.
-std::string names_of(const Series& series, const Look& look, std::size_t i) {
-    return "$series" + std::to_string(i) + " using 1:2:" + (series.low.empty() ? "3" : "5") + " with labels font " +
-           (series.names.size() > most_named_points ? "',10'" : "',10' offset 0.9,0.5") + " textcolor rgb " +
+// The places of names next to their points, in small letters. Of many names, each has the first free place to the
+// right, to the left, above or below. A name without a free place is left out.
+class Names {
+public:
+    explicit Names(const Curves& curves) : curves_(curves), axes_(axes_of(curves)) {
+        std::size_t count = 0;
+        for (const Series& series : curves.series) count += series.names.size();
+        many_ = count > most_named_points;
+        for (const Series& series : curves.series)
+            for (std::size_t k = 0; k < series.names.size(); ++k)
+                taken_.push_back({at_x(series.x[k]), at_y(series.y[k]), 3, 3});
+    }
+
+    // The data block of a series.
+    std::string block(const Series& series, std::size_t i) {
+        std::string out = "$names" + std::to_string(i) + " << END\n";
+        for (std::size_t k = 0; k < series.names.size(); ++k) {
+            const double x = at_x(series.x[k]), y = at_y(series.y[k]);
+            const double half_width = 3.5 * columns_of(series.names[k]), half_height = 6;
+            const std::pair<double, double> shifts[] = {
+                {half_width + 6, 0}, {-half_width - 6, 0}, {0, half_height + 5}, {0, -half_height - 5}};
+            for (const auto& [dx, dy] : shifts) {
+                const Box box{x + dx, y + dy, half_width, half_height};
+                if (many_ && std::any_of(taken_.begin(), taken_.end(), [&](const Box& t) { return t.meets(box); }))
+                    continue;
+                taken_.push_back(box);
+                out += number(value_x(box.x)) + " " + number(value_y(box.y)) + " " + quoted(series.names[k]) + "\n";
+                break;
+            }
+        }
+        return out + "END\n";
+    }
+
+private:
+    // A rectangle in pixels, by its centre.
+    struct Box {
+        double x, y, half_width, half_height;
+        bool meets(const Box& other) const {
+            return std::abs(x - other.x) < half_width + other.half_width &&
+                   std::abs(y - other.y) < half_height + other.half_height;
+        }
+    };
+    static constexpr double pixels = 650; // the plot's width and height, about
+    double at_x(double x) const { return pixels * axes_.x.share(curves_.log_x ? std::log10(x) : x); }
+    double at_y(double y) const { return pixels * axes_.y.share(curves_.log_y ? std::log10(y) : y); }
+    static double value(const Range& range, double at, bool log) {
+        const double value = range.low + at / pixels * (range.high - range.low);
+        return log ? std::pow(10, value) : value;
+    }
+    double value_x(double at) const { return value(axes_.x, at, curves_.log_x); }
+    double value_y(double at) const { return value(axes_.y, at, curves_.log_y); }
+
+    const Curves& curves_;
+    Axes axes_;
+    bool many_ = false;
+    std::vector<Box> taken_;
+};
+
+std::string names_of(const Look& look, std::size_t i) {
+    return "$names" + std::to_string(i) + " using 1:2:3 with labels font ',10' textcolor rgb " +
            color_text(look.color) + " notitle";
 }
 
@@ -249,11 +305,13 @@ std::string curves_script(const Curves& curves) {
         for (std::size_t k = 0; k < series.x.size(); ++k) {
             out += number(series.x[k]) + " " + number(series.y[k]);
             if (!series.low.empty()) out += " " + number(series.low[k]) + " " + number(series.high[k]);
-            if (!series.names.empty()) out += " " + quoted(series.names[k]);
             out += "\n";
         }
         out += "END\n";
     }
+    Names names(curves);
+    for (std::size_t i = 0; i < curves.series.size(); ++i)
+        if (!curves.series[i].names.empty()) out += names.block(curves.series[i], i);
     const Axes axes = axes_of(curves);
     const auto end = [](double value, bool log) { return number(log ? std::pow(10, value) : value); };
     const double pad = 0.04 * (axes.y.high - axes.y.low);
@@ -294,7 +352,7 @@ std::string curves_plot(const Curves& curves) {
     for (std::size_t i = 0; i < curves.series.size(); ++i)
         elements.push_back(element(curves, curves.series[i], looks[i], i));
     for (std::size_t i = 0; i < curves.series.size(); ++i)
-        if (!curves.series[i].names.empty()) elements.push_back(names_of(curves.series[i], looks[i], i));
+        if (!curves.series[i].names.empty()) elements.push_back(names_of(looks[i], i));
     for (std::size_t i = 0; i < curves.references.size(); ++i)
         elements.push_back(number(curves.references[i].y) +
                            " with lines linecolor rgb '#888888' linewidth 1.5 dashtype " + std::to_string(2 + i) +
@@ -327,16 +385,18 @@ std::string plot_script(const Picture& picture, const std::string& stem) {
     const auto* curves = std::get_if<Curves>(&picture.content);
     const bool named = curves && std::any_of(curves->series.begin(), curves->series.end(),
                                              [](const Series& series) { return !series.names.empty(); });
-    const std::string height = named && curves->square ? "900" : "600"; // names need height
-    std::string out = "# gnuplot 5: " + stem + "\nset encoding utf8\nset datafile missing 'NaN'\nset title " +
-                      title_lines(picture.title, curves ? key_columns(*curves) : 0) + " noenhanced\nset xlabel " +
+    const bool high = (named && curves->square) || (map && map->square); // names and square cells need height
+    const bool crowded = are_crowded(map ? map->x_names : curves->x_names);
+    const std::string height = high ? "900" : crowded ? "720" : "600";
+    std::string out = "# gnuplot 5: " + stem + "\nset encoding utf8\nset datafile missing 'NaN'\nset xlabel " +
                       x_label(picture, map) + " noenhanced\nset ylabel " + literal(picture.y_label) + " noenhanced\n";
     out += map ? map_script(*map) : curves_script(*curves);
     const auto file = [&](const std::string& terminal, const char* suffix) {
         return "set terminal " + terminal + " noenhanced background 'white'\nset output " + literal(stem + suffix) +
-               "\n" + (map ? map_plot(*map, terminal.starts_with("svg")) : curves_plot(*curves));
+               "\n" + (map ? map_plot(*map) : curves_plot(*curves));
     };
     out += file("svg size 960," + height + " dynamic standalone font 'sans,14'", ".svg");
+    out += "set title " + title_lines(picture.title, curves ? key_columns(*curves) : 0) + " noenhanced\n";
     return out + file("pngcairo size 960," + height + " font 'sans,11'", ".png") + "set output\n";
 }
 

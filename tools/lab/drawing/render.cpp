@@ -89,15 +89,6 @@ Figures map_figures(const Picture& picture, const HeatMap& map) {
     return figures;
 }
 
-// Whether a row has a sentence, which would not fit into a narrow column.
-bool has_sentences(const Figures& figures) {
-    constexpr std::size_t long_text = 80;
-    for (const auto& row : figures.rows)
-        for (const Cell& cell : row)
-            if (const auto* words = std::get_if<std::string>(&cell); words && words->size() > long_text) return true;
-    return false;
-}
-
 void write_json(JsonWriter& out, const NamedFigures& table) {
     out.begin_object();
     out.member("name", table.name);
@@ -120,6 +111,14 @@ void write_json(JsonWriter& out, const Picture& picture) {
 
 } // namespace
 
+bool has_sentences(const Figures& figures) {
+    constexpr std::size_t long_text = 80;
+    for (const auto& row : figures.rows)
+        for (const Cell& cell : row)
+            if (const auto* words = std::get_if<std::string>(&cell); words && words->size() > long_text) return true;
+    return false;
+}
+
 std::string escaped_markdown(std::string_view text) {
     return tools::escaped_markdown(text);
 }
@@ -141,6 +140,10 @@ Screen screen_of_stdout() {
 
 std::string text_of(const Picture& picture, const Screen& screen) {
     return draw(picture, screen);
+}
+
+std::string axes_text(const Picture& picture) {
+    return picture.y_label + " against " + picture.x_label;
 }
 
 Figures for_readers(Figures figures) {
@@ -171,35 +174,54 @@ Figures figures_of(const Picture& picture) {
     return map_figures(picture, std::get<HeatMap>(picture.content));
 }
 
-std::string text_of(const Experiment& experiment, const Result& result, const Screen& screen) {
+std::string text_of(const Experiment& experiment, const Result& result, Screen screen, bool all) {
+    constexpr std::size_t few_pictures = 2, few_rows = 12, few_map_rows = 32;
+    if (!all) screen.rows = few_map_rows;
     std::string out = wrapped(std::string(experiment.name) + ": " + std::string(experiment.summary), screen.width, 0) +
-                      "\n\n" + wrapped(experiment.details, screen.width, 0) + "\n";
-    out += items("expected", result.expected, screen, true);
-    for (const NamedFigures& table : result.tables)
-        out += "\n" + wrapped(table.title, screen.width, 0) + "\n\n" +
-               (has_sentences(table.figures) ? tools::records(for_readers(table.figures), screen.width)
-                                             : tools::in_width(for_readers(table.figures), screen.width));
-    for (const Picture& picture : result.pictures) out += "\n" + draw(picture, screen);
+                      "\n\n" + wrapped(result.answer, screen.width, 0) + "\n";
     out += items("found", result.found, screen);
-    return out + items("notes", result.notes, screen);
+    std::vector<std::string> only_named;
+    for (std::size_t i = 0; i < result.pictures.size(); ++i)
+        if (all || i < few_pictures)
+            out += "\n" + draw(result.pictures[i], screen);
+        else
+            only_named.push_back("picture " + result.pictures[i].name + ": " + result.pictures[i].title);
+    for (const NamedFigures& table : result.tables)
+        if (all || table.figures.rows.size() <= few_rows)
+            out += "\n" + wrapped(table.title, screen.width, 0) + "\n\n" +
+                   (has_sentences(table.figures) ? tools::records(for_readers(table.figures), screen.width)
+                                                 : tools::in_width(for_readers(table.figures), screen.width));
+        else
+            only_named.push_back("table " + table.name + ", " + std::to_string(table.figures.rows.size()) +
+                                 " rows: " + table.title);
+    constexpr std::size_t few_names = 12;
+    if (only_named.size() > few_names) {
+        const std::string rest = std::to_string(only_named.size() - few_names) + " more";
+        only_named.resize(few_names);
+        only_named.push_back(rest);
+    }
+    out += items("with --all", only_named, screen) + "\nmethod: " + wrapped(experiment.details, screen.width, 8) + "\n";
+    return out + items("expected before the run", result.expected, screen, true) + items("notes", result.notes, screen);
 }
 
 std::string markdown_of(const Experiment& experiment, const Result& result, const std::string& command,
                         const std::filesystem::path& pictures, const std::string& link) {
-    std::string out = "## " + std::string(experiment.name) + "\n\n" + escaped_markdown(experiment.summary) + "\n\n" +
-                      escaped_markdown(experiment.details) + "\n\n```sh\n" + command + "\n```\n\n";
-    out += markdown_items("Expected", result.expected, true);
-    for (const NamedFigures& table : result.tables)
-        out += escaped_markdown(table.title) + "\n\n" + tools::render(for_readers(table.figures), Format::md) + "\n";
+    std::string out = "## <a id=\"" + std::string(experiment.name) + "\"></a>" + escaped_markdown(experiment.summary) +
+                      "\n\n" + escaped_markdown(result.answer) + "\n\n";
+    out += markdown_items("Found", result.found);
     for (const Picture& picture : result.pictures) {
         const std::string file = file_stem(experiment, picture.name) + ".svg";
         std::error_code error;
         if (!pictures.empty() && std::filesystem::exists(pictures / file, error))
-            out += "![" + escaped_markdown(picture.title) + "](<" + link + "/" + file + ">)\n\n";
+            out += escaped_markdown(picture.title) + "\n\n![" + escaped_markdown(axes_text(picture)) + "](<" + link +
+                   "/" + file + ">)\n\n";
         else
             out += "```text\n" + draw(picture, {}) + "```\n\n";
     }
-    out += markdown_items("Found", result.found);
+    for (const NamedFigures& table : result.tables)
+        out += escaped_markdown(table.title) + "\n\n" + tools::render(for_readers(table.figures), Format::md) + "\n";
+    out += "**Method**\n\n" + escaped_markdown(experiment.details) + "\n\n```sh\n" + command + "\n```\n\n";
+    out += markdown_items("Expected before the run", result.expected, true);
     return out + markdown_items("Notes", result.notes);
 }
 
@@ -225,6 +247,7 @@ std::string json_of(const Experiment& experiment, const Result& result, const st
     out.begin_object();
     out.member("experiment", experiment.name);
     out.member("command", command);
+    out.member("answer", result.answer);
     out.member("expected", result.expected);
     out.member("found", result.found);
     out.member("notes", result.notes);

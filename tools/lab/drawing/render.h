@@ -11,11 +11,13 @@ struct Screen {
     int width = 80;          // columns
     bool color = false;      // of 256
     bool true_color = false; // of 16 million
+    std::size_t rows = 128;  // of a heat map, at most
 };
 // The screen of stdout. Without a terminal, or with NO_COLOR, it has no colour.
 Screen screen_of_stdout();
 
-std::string text_of(const Experiment& experiment, const Result& result, const Screen& screen);
+// The answer comes first. Without `all`, long tables and all but a few pictures are only named.
+std::string text_of(const Experiment& experiment, const Result& result, Screen screen, bool all = false);
 
 // pictures: the folder of the SVG files; link: its name in the text. A picture without a file is drawn in characters.
 std::string markdown_of(const Experiment& experiment, const Result& result, const std::string& command,
@@ -32,6 +34,12 @@ std::string json_of(const Experiment& experiment, const Result& result, const st
 
 // A picture in characters, the title first.
 std::string text_of(const Picture& picture, const Screen& screen);
+
+// The axes of a picture in words, in place of the picture.
+std::string axes_text(const Picture& picture);
+
+// Whether a row has a sentence, which would not fit into a narrow column.
+bool has_sentences(const tools::Figures& figures);
 
 // Rounds numbers to six digits for reading. CSV and JSON keep all digits.
 tools::Figures for_readers(tools::Figures figures);

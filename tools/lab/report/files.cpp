@@ -131,6 +131,14 @@ bool is_whole(const std::string& picture, std::string_view suffix) {
     return last != std::string::npos && std::string_view(picture).substr(0, last + 1).ends_with("</svg>");
 }
 
+// Keeps the cells of a heat map sharp: browsers smooth enlarged images.
+std::string with_sharp_images(std::string svg) {
+    constexpr std::string_view image = "<image ", sharp = "<image style='image-rendering:pixelated' ";
+    for (std::size_t at = 0; (at = svg.find(image, at)) != svg.npos; at += sharp.size())
+        svg.replace(at, image.size(), sharp);
+    return svg;
+}
+
 // Draws in a temporary folder and returns the pictures, in the order of the suffixes. Empty without gnuplot.
 std::vector<std::string> drawn_pictures(const fs::path& folder, const std::string& stem, const std::string& script) {
     const Scratch scratch(folder);
@@ -144,6 +152,7 @@ std::vector<std::string> drawn_pictures(const fs::path& folder, const std::strin
                  ": expected a whole picture of gnuplot's, found ", pictures.back().size(),
                  " bytes without its end (is the disk full?)");
     }
+    pictures[0] = with_sharp_images(std::move(pictures[0]));
     return pictures;
 }
 

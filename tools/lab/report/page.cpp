@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
-// The report as HTML. The page loads nothing, and escapes all text.
+// The report as HTML. The page loads nothing, and escapes all text. Its tables are links to the files in data/.
+#include "tools/lab/drawing/palette.h"
 #include "tools/lab/drawing/plot.h"
 #include "tools/lab/drawing/render.h"
 #include "tools/lab/report/live.h"
 #include "tools/lab/report/report.h"
+
+#include <algorithm>
 
 namespace ordo::lab {
 
@@ -11,30 +14,45 @@ namespace {
 
 using tools::Cell;
 using tools::Figures;
-using tools::Format;
 
-constexpr std::size_t long_table = 30;   // a table of this many rows or more is folded
+constexpr std::size_t long_table = 40;   // a table of more rows is only linked
 constexpr std::size_t many_columns = 13; // a table of this many columns or more has smaller letters
+constexpr std::size_t few_pictures = 6;  // of an experiment; the others are folded
 
 // Tables may be wider than the text, up to 1,240 pixels. Pictures keep readable letters and scroll on a narrow screen.
 constexpr std::string_view style = R"(
-:root { color-scheme: light dark; --ink: #222; --dim: #555; --paper: #fff; --line: #ccc; --box: #f4f4f4; --found: #eef4ea; --link: #0645ad; }
+:root { color-scheme: light dark; --ink: #222; --dim: #555; --paper: #fff; --line: #ccc; --box: #f4f4f4; --answer: #eef4ea; --link: #0645ad; }
 @media (prefers-color-scheme: dark) {
-  :root { --ink: #ddd; --dim: #aaa; --paper: #16181b; --line: #444; --box: #222529; --found: #1f2a1f; --link: #8ab4f8; }
+  :root { --ink: #ddd; --dim: #aaa; --paper: #16181b; --line: #444; --box: #222529; --answer: #1f2a1f; --link: #8ab4f8; }
 }
 body { font: 16px/1.5 sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; color: var(--ink); background: var(--paper); overflow-wrap: break-word; }
-a { color: var(--link); } h1, h2 { line-height: 1.2; } h2 { margin-top: 3rem; border-top: 1px solid var(--line); padding-top: 1rem; }
+a { color: var(--link); } h1, h2, h3 { line-height: 1.25; } h2 { margin-top: 3rem; border-top: 1px solid var(--line); padding-top: 1rem; }
 pre { background: var(--box); padding: .6rem; overflow-x: auto; line-height: 1.25; } code { background: var(--box); padding: 0 .2em; }
-figure { margin: 1.5rem 0; } .picture { overflow-x: auto; } .picture img { width: 100%; min-width: 900px; background: #fff; }
-figcaption { color: var(--dim); }
+.cards { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 17rem), 1fr)); gap: 1rem; }
+.card { border: 1px solid var(--line); border-radius: 6px; padding: .8rem; color: inherit; text-decoration: none; }
+.card:hover { border-color: var(--link); } .card h3 { margin: .4rem 0; font-size: 1.05rem; color: var(--link); } .card p { margin: 0; }
+.card img { width: 100%; aspect-ratio: 16 / 10; object-fit: contain; background: #fff; }
+.answer { background: var(--answer); padding: .8rem 1rem; font-size: 1.1rem; }
+figure { margin: 1.5rem 0; } .picture { overflow-x: auto; } .picture img { width: 100%; min-width: 640px; background: #fff; }
+figcaption { margin-bottom: .4rem; font-weight: bold; } .live figcaption { font-weight: normal; } .made, .file { color: var(--dim); } summary { cursor: pointer; }
 .wide { overflow-x: auto; width: min(1240px, 100vw - 2rem); margin-left: calc((100% - min(1240px, 100vw - 2rem)) / 2); }
 table { border-collapse: collapse; margin: .5rem 0; font-size: 14px; } .wide table { margin-left: max(0px, (100% - 60rem) / 2); }
 th, td { border: 1px solid var(--line); padding: .15rem .5rem; text-align: left; } td.number { text-align: right; white-space: nowrap; }
 .many { font-size: 11px; } .many th, .many td { padding: .15rem .3rem; }
-.error { color: #d33; font-weight: bold; } .found { background: var(--found); padding: .3rem 1rem; }
-.answers li { margin: .6rem 0; } .question { color: var(--dim); }
-.live canvas { width: 100%; height: 300px; background: var(--box); } .live .key { display: flex; flex-wrap: wrap; gap: 0 1.2rem; } .live label { display: inline-block; margin-right: 1.5rem; }
-.live input[type=range] { width: 14rem; vertical-align: middle; } .live output { display: inline-block; min-width: 5em; }
+.record { display: grid; grid-template-columns: minmax(4rem, 9rem) 1fr; gap: 0 .8rem; border-top: 1px solid var(--line); padding: .5rem 0; margin: 0; }
+.record dt { color: var(--dim); } .record dd { margin: 0; min-width: 0; }
+.error { color: #d33; font-weight: bold; }
+.live canvas { width: 100%; height: 340px; background: #fff; } .live .key { display: flex; flex-wrap: wrap; gap: 0 1.2rem; } .live label { display: inline-block; margin-right: 1.5rem; }
+.live input[type=range] { width: 12rem; vertical-align: middle; } .live output { display: inline-block; min-width: 5em; }
+)";
+
+// Each card shows the first picture of its section, which is in the page only once.
+constexpr std::string_view thumbnails = R"(<script>
+for (const image of document.querySelectorAll("img[data-of]")) {
+  const picture = document.getElementById(image.dataset.of).querySelector(".picture img");
+  if (picture) image.src = picture.src; else image.remove();
+}
+</script>
 )";
 
 std::string base64(std::string_view bytes) {
@@ -76,81 +94,128 @@ std::string list(std::string_view heading, std::string_view kind, const std::vec
     return out + "</" + tag + "></div>\n";
 }
 
-// Numbers as a link to a CSV file inside the page, so that the page works without its directory.
-std::string csv_link(const std::string& file, const Figures& figures) {
-    return "<a download=\"" + file + "\" href=\"data:text/csv;base64," + base64(tools::render(figures, Format::csv)) +
-           "\">" + file + "</a>";
+std::string csv_link(const std::string& stem, const std::string& words) {
+    return "<p class=\"file\"><a href=\"data/" + stem + ".csv\">" + words + "</a></p>\n";
 }
 
-std::string cell_html(const Cell& cell, int decimals) {
-    if (const auto* text = std::get_if<std::string>(&cell)) return "<td>" + prose(*text) + "</td>";
-    if (const auto* truth = std::get_if<bool>(&cell)) return *truth ? "<td>yes</td>" : "<td>no</td>";
-    std::string text = "-";
-    if (const auto* whole = std::get_if<std::int64_t>(&cell)) text = std::to_string(*whole);
-    if (const auto* value = std::get_if<double>(&cell))
-        text = decimals < 0 ? tools::number_text(*value) : tools::fixed_text(*value, decimals);
-    return "<td class=\"number\">" + text + "</td>";
+std::string cell_text(const Cell& cell, int decimals) {
+    if (const auto* text = std::get_if<std::string>(&cell)) return prose(*text);
+    if (const auto* truth = std::get_if<bool>(&cell)) return *truth ? "yes" : "no";
+    if (const auto* whole = std::get_if<std::int64_t>(&cell)) return std::to_string(*whole);
+    const auto* value = std::get_if<double>(&cell);
+    return !value ? "-" : decimals < 0 ? tools::number_text(*value) : tools::fixed_text(*value, decimals);
 }
 
-// A name that may break after its underscores.
-std::string breakable(const std::string& name) {
+bool is_number(const Cell& cell) {
+    return !std::holds_alternative<std::string>(cell) && !std::holds_alternative<bool>(cell);
+}
+
+// The name of a column in words.
+std::string words_of(const std::string& column) {
+    std::string out = escaped_html(column);
+    std::replace(out.begin(), out.end(), '_', ' ');
+    return out;
+}
+
+std::string rows_html(const Figures& figures) {
+    const char* many = figures.columns.size() >= many_columns ? " class=\"many\"" : "";
+    std::string out = "<div class=\"wide\"><table" + std::string(many) + ">\n<tr>";
+    for (const std::string& column : figures.columns) out += "<th>" + words_of(column) + "</th>";
+    out += "</tr>\n";
+    for (const auto& row : figures.rows) {
+        out += "<tr>";
+        for (const Cell& cell : row)
+            out += (is_number(cell) ? "<td class=\"number\">" : "<td>") + cell_text(cell, figures.decimals) + "</td>";
+        out += "</tr>\n";
+    }
+    return out + "</table></div>\n";
+}
+
+// A row with sentences is a list of its cells.
+std::string records_html(const Figures& figures) {
     std::string out;
-    for (const char c : escaped_html(name)) out += c == '_' ? std::string("_<wbr>") : std::string(1, c);
+    for (const auto& row : figures.rows) {
+        out += "<dl class=\"record\">";
+        for (std::size_t i = 0; i < row.size(); ++i)
+            out += "<dt>" + words_of(figures.columns[i]) + "</dt><dd>" + cell_text(row[i], figures.decimals) + "</dd>";
+        out += "</dl>\n";
+    }
     return out;
 }
 
 std::string table_html(const Experiment& experiment, const NamedFigures& table) {
-    const Figures figures = for_readers(table.figures);
-    const char* many = figures.columns.size() >= many_columns ? " class=\"many\"" : "";
-    std::string out = "<div class=\"wide\"><table" + std::string(many) + ">\n<tr>";
-    for (const std::string& column : figures.columns) out += "<th>" + breakable(column) + "</th>";
-    out += "</tr>\n";
-    for (const auto& row : figures.rows) {
-        out += "<tr>";
-        for (const Cell& cell : row) out += cell_html(cell, figures.decimals);
-        out += "</tr>\n";
-    }
-    out += "</table></div>\n";
-    if (figures.rows.size() >= long_table)
-        out = "<details><summary>" + std::to_string(figures.rows.size()) + " rows</summary>\n" + out + "</details>\n";
-    return "<h3>" + prose(table.title) + "</h3>\n" + out + "<p>" +
-           csv_link(file_stem(experiment, table.name) + ".csv", table.figures) + "</p>\n";
+    const std::size_t rows = table.figures.rows.size();
+    const bool whole = rows <= long_table;
+    const Figures figures = whole ? for_readers(table.figures) : Figures{};
+    return "<h3>" + prose(table.title) + "</h3>\n" +
+           (!whole                   ? std::string()
+            : has_sentences(figures) ? records_html(figures)
+                                     : rows_html(figures)) +
+           csv_link(file_stem(experiment, table.name),
+                    whole ? "These numbers as CSV" : std::to_string(rows) + " rows as CSV");
 }
 
 std::string picture_html(const Experiment& experiment, const Picture& picture, const std::filesystem::path& folder) {
-    const std::string stem = file_stem(experiment, picture.name), title = escaped_html(picture.title);
-    const std::string svg = file_text(folder / (stem + ".svg"));
-    const std::string shown =
-        svg.empty() ? "<pre>" + escaped_html(text_of(picture, {})) + "</pre>\n"
-                    : "<img alt=\"" + title + "\" src=\"data:image/svg+xml;base64," + base64(svg) + "\">\n";
-    return "<figure>\n<div class=\"picture\">" + shown + "</div><figcaption>" + prose(picture.title) + ". " +
-           csv_link(stem + ".csv", figures_of(picture)) + "</figcaption>\n</figure>\n";
+    const std::string stem = file_stem(experiment, picture.name), svg = file_text(folder / (stem + ".svg"));
+    const std::string shown = svg.empty() ? "<pre>" + escaped_html(text_of(picture, {})) + "</pre>\n"
+                                          : "<figcaption>" + prose(picture.title) +
+                                                "</figcaption>\n<div class=\"picture\"><img alt=\"" +
+                                                escaped_html(axes_text(picture)) +
+                                                "\" src=\"data:image/svg+xml;base64," + base64(svg) + "\"></div>\n";
+    return "<figure>\n" + shown + csv_link(stem, "The numbers of this picture as CSV") + "</figure>\n";
 }
 
-// Each question with its first finding: a summary with links to the rest.
+std::string pictures_html(const Experiment& experiment, std::span<const Picture> pictures,
+                          const std::filesystem::path& folder) {
+    std::string out;
+    for (std::size_t i = 0; i < pictures.size(); ++i) {
+        if (i == few_pictures)
+            out += "<details><summary>" + std::to_string(pictures.size() - i) + " more pictures</summary>\n";
+        out += picture_html(experiment, pictures[i], folder);
+    }
+    return pictures.size() > few_pictures ? out + "</details>\n" : out;
+}
+
+// A card for each question: its picture, the question and the answer.
 std::string answers(std::span<const Outcome> outcomes) {
-    std::string out = "<h2>What was found</h2>\n<ol class=\"answers\">\n";
+    std::string out = "<section id=\"answers\">\n<h2>Questions and answers</h2>\n<div class=\"cards\">\n";
     for (const Outcome& outcome : outcomes) {
         const std::string name = escaped_html(outcome.experiment->name);
-        out += "<li><a href=\"#" + name + "\"><strong>" + name + "</strong></a>: <span class=\"question\">" +
-               prose(outcome.experiment->summary) + "</span><br>";
-        out += outcome.error.empty() ? prose(outcome.result.found.front()) : "<span class=\"error\">no result</span>";
-        out += "</li>\n";
+        out += "<a class=\"card\" href=\"#" + name + "\"><img alt=\"\" data-of=\"" + name + "\"><h3>" +
+               prose(outcome.experiment->summary) + "</h3><p>" +
+               (outcome.error.empty() ? prose(outcome.result.answer) : "<span class=\"error\">No result.</span>") +
+               "</p></a>\n";
     }
-    return out + "</ol>\n";
+    return out + "</div>\n</section>\n";
 }
 
 std::string section(const Outcome& outcome, const std::filesystem::path& pictures) {
     const Experiment& experiment = *outcome.experiment;
-    const std::string name = escaped_html(experiment.name);
-    std::string out = "<section id=\"" + name + "\">\n<h2>" + name + "</h2>\n" + paragraph(experiment.summary) +
-                      paragraph(experiment.details) + "<pre>" + escaped_html(outcome.command) + "</pre>\n";
-    if (!outcome.error.empty()) return out + "<p class=\"error\">" + escaped_html(outcome.error) + "</p>\n</section>\n";
-    out += list("Expected", "expected", outcome.result.expected, "ol") + list("Found", "found", outcome.result.found);
-    for (const Picture& picture : outcome.result.pictures) out += picture_html(experiment, picture, pictures);
-    for (const NamedFigures& table : outcome.result.tables) out += table_html(experiment, table);
-    return out + list("Notes", "notes", outcome.result.notes) + "<p>Took " + tools::fixed_text(outcome.seconds, 1) +
-           " s.</p>\n</section>\n";
+    const Result& result = outcome.result;
+    std::string out =
+        "<section id=\"" + escaped_html(experiment.name) + "\">\n<h2>" + prose(experiment.summary) + "</h2>\n";
+    if (outcome.error.empty()) {
+        out += "<p class=\"answer\">" + prose(result.answer) + "</p>\n" + list("In numbers", "found", result.found);
+        out += pictures_html(experiment, result.pictures, pictures);
+        for (const NamedFigures& table : result.tables) out += table_html(experiment, table);
+    } else {
+        out += "<p class=\"error\">" + escaped_html(outcome.error) + "</p>\n";
+    }
+    out += "<details class=\"made\"><summary>How it was made</summary>\n" + paragraph(experiment.details) + "<pre>" +
+           escaped_html(outcome.command) + "</pre>\n" +
+           list("Expected before the run", "expected", result.expected, "ol") + list("Notes", "notes", result.notes);
+    return out + "<p>It took " + tools::fixed_text(outcome.seconds, 1) +
+           " s.</p>\n</details>\n<p><a href=\"#answers\">All questions</a></p>\n</section>\n";
+}
+
+std::string color_list(std::span<const Color> colors) {
+    std::string out;
+    for (const Color& color : colors) {
+        char buffer[24];
+        std::snprintf(buffer, sizeof buffer, "[%d,%d,%d]", color.red, color.green, color.blue);
+        out += (out.empty() ? "" : ",") + std::string(buffer);
+    }
+    return "[" + out + "]";
 }
 
 } // namespace
@@ -174,18 +239,40 @@ std::string escaped_html(std::string_view text) {
     return out;
 }
 
+std::vector<std::string> introduction(std::size_t questions, const Setting& setting) {
+    std::vector<std::string> out{
+        "A transformer compares the words of a text with each other, but it does not see their order: \"dog bites "
+        "man\" "
+        "and \"man bites dog\" are the same set of words. A positional encoding tells it where each word stands. There "
+        "are many: waves added to the word vectors (sinusoidal), rotations (RoPE), penalties on distance (ALiBi), and "
+        "more.",
+        "This page asks " + std::to_string(questions) +
+            " questions about positional encodings and answers each by an experiment. It is for students, and for "
+            "everybody who has to choose an encoding. You need to know how attention works. Ordo, a small transformer "
+            "program, computed the numbers when this page was made; numbers from papers are marked as published.",
+        "Four words come up often. `none` is a model without an encoding (NoPE in papers). The loss says how badly a "
+        "model predicts the next token, in nats: lower is better. Perplexity is e to the power of the loss. A "
+        "difference is undecided if chance alone could explain it."};
+    if (setting.command.find(" --quick") != std::string::npos)
+        out.emplace_back(
+            "This is a quick run: it trains less, with fewer seeds, and so it decides less than a full run.");
+    return out;
+}
+
 std::string page_html(std::span<const Outcome> outcomes, const Setting& setting,
                       const std::filesystem::path& pictures) {
-    std::string out =
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-        "<meta name=\"viewport\" content=\"width=device-width\">\n<title>Ordo: the lab</title>\n<style>" +
-        std::string(style) + "</style>\n</head>\n<body>\n<h1>Ordo: the lab</h1>\n" +
-        paragraph("What positional encodings are and do, computed on one machine by the commands that are named.");
-    out += answers(outcomes) + std::string(live_figures);
-    out += "<h2>How it was made</h2>\n<pre>" +
-           escaped_html(setting.command + "\n\n" + setting.machine + "\n" + setting.versions) + "</pre>\n";
+    std::string out = "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+                      "<meta name=\"viewport\" content=\"width=device-width\">\n<title>" +
+                      std::string(page_title) + "</title>\n<style>" + std::string(style) +
+                      "</style>\n</head>\n<body>\n<h1>" + std::string(page_title) + "</h1>\n";
+    for (const std::string& text : introduction(outcomes.size(), setting)) out += paragraph(text);
+    out += answers(outcomes) + "<script>const palette = {lines: " + color_list(line_colors) +
+           ".map(color => `rgb(${color})`), diverging: " + color_list(diverging_colors) + "};</script>" +
+           std::string(live_figures);
     for (const Outcome& outcome : outcomes) out += section(outcome, pictures);
-    return out + "</body>\n</html>\n";
+    return out + "<section>\n<h2>How this page was made</h2>\n<pre>" +
+           escaped_html(setting.command + "\n\n" + setting.machine + "\n" + setting.versions) + "</pre>\n</section>\n" +
+           std::string(thumbnails) + "</body>\n</html>\n";
 }
 
 } // namespace ordo::lab

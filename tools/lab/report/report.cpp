@@ -133,7 +133,8 @@ void try_to_write(const fs::path& file) {
 } // namespace
 
 std::string command_of(std::string_view experiment, const tools::Arguments& arguments) {
-    constexpr std::string_view shown_only[] = {"format", "out", "quiet", "verbose"}; // these do not affect the result
+    constexpr std::string_view shown_only[] = {"all", "format", "out", "quiet",
+                                               "verbose"}; // these do not affect the result
     std::string line = "ordo lab " + std::string(experiment);
     for (const tools::OptionGroup& group : arguments.verb().groups)
         for (const tools::Option& option : group.options) {
@@ -151,13 +152,11 @@ std::string command_of(std::string_view experiment, const tools::Arguments& argu
 }
 
 std::string page_markdown(std::span<const Outcome> outcomes, const Setting& setting, const fs::path& pictures) {
-    std::string out = "# Ordo: the lab\n\nWhat positional encodings are and do, computed on one machine by the "
-                      "commands that are named.\n\n```text\n" +
-                      setting.command + "\n\n" + setting.machine + "\n" + setting.versions + "```\n\n";
+    std::string out = "# " + std::string(page_title) + "\n\n";
+    for (const std::string& text : introduction(outcomes.size(), setting)) out += escaped_markdown(text) + "\n\n";
     for (const Outcome& outcome : outcomes)
-        out += "- [" + std::string(outcome.experiment->name) + "](#" + std::string(outcome.experiment->name) +
-               "): " + std::string(outcome.experiment->summary) + " **" +
-               (outcome.error.empty() ? escaped_markdown(outcome.result.found.front()) : "No result.") + "**\n";
+        out += "- [" + std::string(outcome.experiment->summary) + "](#" + std::string(outcome.experiment->name) + ") " +
+               (outcome.error.empty() ? escaped_markdown(outcome.result.answer) : "**No result.**") + "\n";
     out += "\n";
     for (const Outcome& outcome : outcomes) {
         if (outcome.error.empty())
@@ -166,8 +165,8 @@ std::string page_markdown(std::span<const Outcome> outcomes, const Setting& sett
             out += "## " + std::string(outcome.experiment->name) + "\n\n```sh\n" + outcome.command +
                    "\n```\n\n**No result:** " + escaped_html(outcome.error) + "\n\n";
     }
-    out.pop_back();
-    return out;
+    return out + "## How this page was made\n\n```text\n" + setting.command + "\n\n" + setting.machine + "\n" +
+           setting.versions + "```\n";
 }
 
 int write_report(const tools::Arguments& arguments, const fs::path& directory,

@@ -22,6 +22,9 @@ struct Setting {
     std::string command; // of the report
 };
 
+inline constexpr std::string_view page_title = "Positional encodings by experiment";
+// The first paragraphs of the page, for a reader who knows attention.
+std::vector<std::string> introduction(std::size_t questions, const Setting& setting);
 // The page with its pictures: the folder's SVG files, or characters for a picture without a file.
 std::string page_html(std::span<const Outcome> outcomes, const Setting& setting, const std::filesystem::path& pictures);
 // The same as Markdown with links to the files in pictures/.

@@ -69,14 +69,6 @@ Best best_of(const HeadScores& scores, HeadKind kind) {
     return best;
 }
 
-std::string interval_text(const Interval& interval) {
-    return text(figure(interval.low, 2), " to ", figure(interval.high, 2));
-}
-
-std::string with_article(HeadKind kind) {
-    return text(kind == HeadKind::induction ? "an " : "a ", name_of(kind));
-}
-
 // The head with the highest score of a kind, and the heads that the sequences cannot tell from it.
 std::string highest(const HeadScores& scores, HeadKind kind) {
     const auto count = static_cast<std::size_t>(scores.count());
@@ -121,7 +113,7 @@ void add_heads(Figures& figures, const Measured& one) {
 Picture scores_picture(const std::vector<Measured>& all, HeadKind kind) {
     HeatMap map;
     map.diverging = false;
-    map.value_label = kind == HeadKind::previous ? "share of the weight" : "share, less the control's";
+    map.value_label = kind == HeadKind::previous ? "attention weight" : "attention weight, less the control's";
     int heads = 0, layers = 0;
     for (const Measured& one : all)
         heads = std::max(heads, one.scores.heads), layers = std::max(layers, one.scores.layers);
@@ -158,9 +150,8 @@ Picture scores_picture(const std::vector<Measured>& all, HeadKind kind) {
     for (int i = 0; i < layers * heads; ++i)
         map.x_names.push_back(i % heads == 0 ? text("layer ", i / heads) : std::string());
     return {text(name_of(kind), "-heads"),
-            text("Nearest to ", with_article(kind), " head is ", best, ": ", figure(most.mean, 2), " of its weight",
-                 kind == HeadKind::previous ? "" : " over the control's",
-                 ", the most of all (table best measures it on other sequences)"),
+            text("The strongest ", name_of(kind), " head is ", best, ": an attention weight of ", figure(most.mean, 2),
+                 kind == HeadKind::previous ? "" : " more than in the control"),
             text("head, ", heads, " of each layer"), "weights", std::move(map)};
 }
 
@@ -180,7 +171,8 @@ Picture tiles_of(const std::string& name, const HeadScores& shape, const std::ve
                       layers = static_cast<std::size_t>(shape.layers), tile = n + 1; // with a line between
     HeatMap map;
     map.diverging = false;
-    map.value_label = "share of the weight";
+    map.value_label = "attention weight";
+    map.square = true;
     map.values.assign(layers * tile - 1, Vector(heads * tile - 1, std::nan("")));
     map.x_names.resize(heads * tile - 1);
     map.y_names.resize(layers * tile - 1);
@@ -190,7 +182,7 @@ Picture tiles_of(const std::string& name, const HeadScores& shape, const std::ve
                       map.values[i / heads * tile + q].begin() + static_cast<std::ptrdiff_t>(i % heads * tile));
     for (std::size_t head = 0; head < heads; ++head) map.x_names[head * tile + n / 2] = text("head ", head);
     for (std::size_t layer = 0; layer < layers; ++layer) map.y_names[layer * tile + n / 2] = text("layer ", layer);
-    return {"maps-" + name, title, "keys, from the prompt's first token to its last", "queries, likewise",
+    return {"maps-" + name, title, "key: the tokens of the prompt, for each head", "query: the same tokens",
             std::move(map)};
 }
 
@@ -198,24 +190,12 @@ Picture single_map(const std::string& name, const std::string& title, const Atte
                    const std::vector<std::string>& labels) {
     HeatMap map;
     map.diverging = false;
-    map.value_label = "share of the weight";
+    map.value_label = "attention weight";
+    map.square = true;
+    map.blank = "masked";
     map.values = weights;
     map.x_names = map.y_names = labels;
     return {name, title, "key", "query", std::move(map)};
-}
-
-// ---- Sentences --------------------------------------------------------------------------------
-
-// "previous-token: layer 3 head 1, 0.54 (0.52 to 0.57), most of its weight"
-std::string clause_of(const HeadScores& scores, HeadKind kind, const Best& best) {
-    const Verdict most = above(best.score.interval, most_of_it), more = above(best.over.interval(), 0);
-    return text(name_of(kind), ": ", head_name(scores, best.head), ", ", figure(best.score.mean, 2), " (",
-                interval_text(best.score.interval), "), ",
-                most == Verdict::held        ? "most of its weight"
-                : most == Verdict::undecided ? "undecided whether most of its weight"
-                : more == Verdict::held      ? "more than chance"
-                : more == Verdict::missed    ? "less than chance"
-                                             : "not told apart from chance");
 }
 
 // ---- The experiment ---------------------------------------------------------------------------
@@ -224,14 +204,14 @@ void judge(const std::vector<Measured>& all, Result& result) {
     Figures table{
         {"model", "kind", "layer", "head", "score", "low", "high", "over_control", "half", "most_of_weight"}, {}, 3};
     Expectations expectations;
-    Judgement& previous =
-        expectations.expect("Every encoding but `none` has a head that gives most of its weight to the token before.");
+    Judgement& previous = expectations.expect(
+        "Every encoding except `none` has a head that gives most of its weight to the token before.");
     Judgement& repeats = expectations.expect(
-        "Random tokens cost less the second time: every model copies from its context to some degree, since its "
-        "text repeats names.");
+        "Random tokens cost less the second time: every model copies from its context to some degree, because its "
+        "training text repeats names.");
+    Figures gains{{"model", "nats_less", "half", "verdict"}, {}, 3};
     std::size_t before = 0, induction = 0, undecided = 0;
     for (const Measured& one : all) {
-        std::string sentence;
         for (const HeadKind kind : head_kinds) {
             const Best best = best_of(one.scores, kind);
             const Verdict verdict = above(best.score.interval, most_of_it);
@@ -239,7 +219,6 @@ void judge(const std::vector<Measured>& all, Result& result) {
             table.add(one.file.name, std::string(name_of(kind)), static_cast<std::int64_t>(best.head / heads),
                       static_cast<std::int64_t>(best.head % heads), best.score.mean, best.score.interval.low,
                       best.score.interval.high, best.over.mean, best.over.half, std::string(name_of(verdict)));
-            append(sentence, clause_of(one.scores, kind, best), "; ");
             if (kind == HeadKind::previous) before += verdict == Verdict::held;
             if (kind == HeadKind::induction) {
                 const Verdict both = std::max(above(best.score.interval, tenth_of_it), above(best.over.interval(), 0));
@@ -248,23 +227,22 @@ void judge(const std::vector<Measured>& all, Result& result) {
             if (kind == HeadKind::previous && one.file.encoding != "none") previous.add(verdict, one.file.name);
         }
         const Mean gain = mean_of(one.scores.gain);
-        result.found.push_back(text(one.file.name, ": ", sentence, ". The second time random tokens cost ",
-                                    figure(std::abs(gain.mean), 2), " +- ", figure(gain.half, 2), " nats ",
-                                    gain.mean > 0 ? "less" : "more", " than after others",
-                                    above(gain.interval(), 0) == Verdict::undecided ? ": undecided." : "."));
+        gains.add(one.file.name, gain.mean, gain.half, std::string(name_of(above(gain.interval(), 0))));
         repeats.add(above(gain.interval(), 0), one.file.name);
     }
-    result.found.insert(
-        result.found.begin(),
-        text("Of ", all.size(), " models ", before,
-             " have a head that gives most of its weight to the token before, and ", induction,
-             " one that gives more than a tenth of it to what came after the same token, and more than chance (an "
-             "induction head; undecided for ",
-             undecided, ")."));
+    result.answer = text("In ", before, " of ", all.size(),
+                         " models, one head gives most of its attention weight to the token before. ", induction,
+                         " of ", all.size(),
+                         " have an induction head, which attends to the token after an earlier copy of the current one "
+                         "(a tenth of its weight "
+                         "or more)",
+                         undecided > 0 ? text("; ", undecided, " are undecided") : std::string(), ".");
     expectations.write_to(result);
-    result.tables.insert(result.tables.begin(),
-                         {"best", "The best head of each kind, chosen by half of the sequences, measured on the others",
-                          std::move(table)});
+    result.tables.insert(
+        result.tables.begin(),
+        {{"best", "The best head of each kind, chosen on half of the sequences and measured on the others",
+          std::move(table)},
+         {"repetition", "How much less random tokens cost the second time, in nats per token", std::move(gains)}});
 }
 
 // The best head of each kind over all models, on the prompt.
@@ -278,9 +256,9 @@ void show(const Measured& one, const Model& model, const std::vector<Token>& tok
     const std::vector<AttentionMap> maps = attention_maps(model, tokens);
     result.pictures.push_back(
         tiles_of(one.file.name, one.scores, maps,
-                 text(one.file.name, ": what each head attends to; of all, ", highest(one.scores, HeadKind::previous),
-                      " looks most at the token before (random tokens: ",
-                      figure(best_of(one.scores, HeadKind::previous).score.mean, 2), ")")));
+                 text(one.file.name, ", all heads: ", highest(one.scores, HeadKind::previous),
+                      " attends most to the token before (weight ",
+                      figure(best_of(one.scores, HeadKind::previous).score.mean, 2), " on random tokens)")));
     std::vector<std::string> labels;
     for (const Token token : tokens) labels.push_back(label_of(model, token));
     for (const HeadKind kind : head_kinds) {
@@ -288,11 +266,10 @@ void show(const Measured& one, const Model& model, const std::vector<Token>& tok
         Shown& slot = shown[static_cast<std::size_t>(kind)];
         if (best.over.mean <= slot.score) continue;
         slot.score = best.over.mean;
-        slot.picture =
-            single_map(text("prompt-", name_of(kind)),
-                       text(one.file.name, ", ", head_name(one.scores, best.head), ": of all heads nearest to ",
-                            with_article(kind), " head, ", figure(best.score.mean, 2), " of its weight"),
-                       maps[best.head], labels);
+        slot.picture = single_map(text("prompt-", name_of(kind)),
+                                  text("The strongest ", name_of(kind), " head on a sentence: ", one.file.name, ", ",
+                                       head_name(one.scores, best.head)),
+                                  maps[best.head], labels);
     }
 }
 
@@ -314,28 +291,28 @@ Result run(const Request& request) {
         if (model.start_of_text() >= 0) tokens.insert(tokens.begin(), model.start_of_text());
         show(all.back(), model, tokens, shown, result);
     }
-    result.tables = {{"heads", "Every head: its score, with a 95 % interval over the sequences", std::move(heads)}};
+    result.tables = {{"heads", "The scores of every head, with 95 % intervals over the sequences", std::move(heads)}};
     judge(all, result);
     std::vector<Picture> first;
-    for (const HeadKind kind : head_kinds) first.push_back(scores_picture(all, kind));
     for (Shown& slot : shown) first.push_back(std::move(*slot.picture));
+    for (const HeadKind kind : head_kinds) first.push_back(scores_picture(all, kind));
     result.pictures.insert(result.pictures.begin(), std::make_move_iterator(first.begin()),
                            std::make_move_iterator(first.end()));
     result.notes = {
         text("Scores: ", plan.sequences, " sequences of ", plan.shortest, " to ", plan.longest,
-             " random tokens, no two the same, that come twice. previous-token: mean weight on the token before; "
-             "duplicate-token: on the earlier one that is the same; induction: on what came after that one (Olsson et "
-             "al. 2022's prefix matching), both of queries of the second time. 1 is a head that does nothing else; "
-             "uniform: "
-             "what attending to everything alike gives; control: the same queries and keys where the first time has "
-             "other "
-             "tokens, which is what a look back by a fixed distance gets."),
-        "The best head of each kind is chosen by every second sequence and measured on the others. Intervals are over "
-        "sequences: those of scores stay in [0, 1] (Wilson's, for as many trials as would spread as much), differences "
-        "have Student's. Chance is the control, of previous-token heads the uniform. One file of each encoding says "
-        "nothing of what another seed would give.",
-        text("Maps: the weights of the engine's own pass over \"", prompt,
-             "\"; what the mask hides is left blank. --prompt and --model show others.")};
+             " different random tokens, each repeated once. previous-token is the mean weight on the token before. "
+             "duplicate-token is the weight on the earlier copy of the token, and induction the weight on the token "
+             "after "
+             "that copy (prefix matching in Olsson et al. 2022); both are of queries in the second half. A head with 1 "
+             "does "
+             "nothing else. uniform is the score of equal attention to all tokens. control is the score of the same "
+             "queries "
+             "and keys if the first half has other tokens: a head that looks back by a fixed distance gets it."),
+        "The best head of each kind is chosen on every second sequence and measured on the others. Intervals are over "
+        "sequences: Wilson's for scores, which stay in [0, 1], and Student's for differences. Chance is the control, "
+        "and "
+        "uniform for previous-token heads. One file of each encoding says nothing about other seeds.",
+        text("The maps show the attention weights of a pass over \"", prompt, "\". --prompt and --model show others.")};
     return result;
 }
 
@@ -346,10 +323,11 @@ constexpr std::string_view options[] = {"model", "prompt"};
 extern const Experiment attention_experiment;
 const Experiment attention_experiment{
     .name = "attention",
-    .summary = "what does each head attend to, and which are previous-token, duplicate-token and induction heads?",
-    .details = "Attention maps of every shipped weight file for a prompt, a tile for each head, and scores on random "
-               "tokens that come twice, with intervals and a control without repetition. Olsson et al. 2022, arXiv "
-               "2209.11895.",
+    .summary = "To which tokens does each head attend?",
+    .details =
+        "Attention maps of every shipped weight file for a prompt, a tile for each head, and scores as "
+        "previous-token, duplicate-token and induction heads on repeated random tokens, with intervals and a control "
+        "without repetition. Olsson et al. 2022, arXiv 2209.11895.",
     .options = options,
     .seconds = 15,
     .quick_seconds = 5,

@@ -90,7 +90,7 @@ std::vector<Group> measure_all(const Request& request, Result& result) {
     best_first(groups);
     for (const auto& [condition, names] : unlike)
         result.found.push_back(text("NOT CONTROLLED: ", names, " differ from ", models[0].name, " in ", condition,
-                                    "; what follows may be due to that."));
+                                    "; this alone may explain differences."));
     if (const auto tokens = first.record.find("tokens"); unlike.empty() && tokens != first.record.end())
         result.found.push_back(text("Only the encoding and the seed differ between the ", models.size(),
                                     " files: model, corpus, order by seed and ", printable(tokens->second),
@@ -111,15 +111,16 @@ std::vector<Group> take(KeptRuns kept, Result& result) {
         }
     std::string tokens;
     for (const std::string& budget : budgets) append(tokens, budget, " or ");
-    result.found.push_back(text("Kept losses of ", runs, " runs of ", kept.groups.size(), " encodings, trained on ",
-                                tokens, " tokens each", kept.recipe.empty() ? "" : " with " + kept.recipe, " (",
-                                kept_runs_file, ")."));
+    result.found.push_back(text("Losses of ", runs, " runs of ", kept.groups.size(), " encodings, trained on ", tokens,
+                                " tokens each", kept.recipe.empty() ? "" : " with " + kept.recipe, " (", kept_runs_file,
+                                ")."));
     if (budgets.size() > 1)
-        result.found.push_back("NOT CONTROLLED: these runs have seen different numbers of tokens; only such as have "
-                               "seen as many are paired.");
+        result.found.push_back(
+            "NOT CONTROLLED: these runs have seen different numbers of tokens; only runs with the same "
+            "number are compared.");
     if (!documents)
         result.found.push_back(text("Losses by document are missing (", kept_documents_file,
-                                    "): the intervals are over seeds alone, and say nothing of another text."));
+                                    "): the intervals are over seeds alone, and say nothing about other texts."));
     name_groups(kept.groups);
     best_first(kept.groups);
     return std::move(kept.groups);
@@ -128,8 +129,9 @@ std::vector<Group> take(KeptRuns kept, Result& result) {
 std::string looked_for() {
     std::string folders;
     for (const std::filesystem::path& folder : kept_folders()) append(folders, printable(folder.string()));
-    return text("No losses of seed runs were kept where they are looked for (", kept_runs_file, " in ", folders,
-                "): what follows is of the shipped files, one seed each, which tells no difference from chance.");
+    return text(
+        "No losses of seed runs were found (", kept_runs_file, " in ", folders,
+        "). The shipped files are compared instead, with one seed each: chance alone could explain a difference.");
 }
 
 Figures runs(const std::vector<Group>& groups) {
@@ -169,21 +171,24 @@ Result compare_losses(const Request& request) {
     result.tables.push_back({"runs", "Each run", runs(groups)});
     if (measured) result.tables.push_back({"documents", "Each run's nats per token by document", documents(groups)});
     result.notes = {
-        text("nll: all tokens in windows of the trained length, as ordo perplexity cuts them. minus_none: against no "
-             "encoding. more_at_4x: what the same last tokens of a window cost more when it is four times the trained "
-             "length",
-             request.quick ? ", in a part of each document where it was measured by this run." : "."),
-        "half: of the 95 % interval. half_seeds is of the spread between seeds that all encodings share, what another "
-        "seed would give for this text, so that a single run has one too; half_documents over the documents of the "
-        "text, what another text would give these weights; half is of both together. half_minus has both too, and "
-        "holds for all comparisons with none at once; that of nll is of seeds alone, and that of more_at_4x of the "
-        "encoding's own seeds.",
-        "p: of a difference as large by chance, for this pair alone. p_corrected and beyond_chance: of the comparisons "
-        "that were fixed before any run, each encoding with none (Dunnett) and pairs of a list (Holm). The others were "
-        "not asked for, and are not judged.",
+        text("nll is the loss of all tokens in windows of the trained length, as in ordo perplexity. minus_none is the "
+             "difference from no encoding. more_at_4x is the extra loss of the same last tokens in windows of four "
+             "times the "
+             "trained length",
+             request.quick ? ", on a part of each document if this run measured it." : "."),
+        "half is half of the 95 % interval. half_seeds comes from the spread between seeds, which all encodings share, "
+        "so "
+        "that a single run has one too. half_documents comes from the documents of the text. half combines both. "
+        "half_minus combines both for all comparisons with none at once. The half of nll is of seeds alone, and that "
+        "of "
+        "more_at_4x is of the encoding's own seeds.",
+        "p is the probability of such a difference by chance, for this pair alone. p_corrected and beyond_chance are "
+        "of "
+        "the comparisons fixed before any run: each encoding with none (Dunnett) and the pairs of a list (Holm). Other "
+        "pairs are not judged.",
         "bench/seeds.sh (make seeds CORPUS=DIR) trains three seeds of each encoding and keeps their losses by document "
-        "in bench/results, which is where this experiment looks without --model and --corpus; the README's table has "
-        "what came of it."};
+        "in "
+        "bench/results. This experiment reads them there without --model and --corpus."};
     return result;
 }
 
@@ -207,16 +212,17 @@ bool only_tasks(const Request& request) {
 void add_tasks(const std::vector<std::filesystem::path>& files, Result& result) {
     const GatheredTasks gathered = gather_tasks(files);
     const TaskPlan& plan = gathered.plan;
-    const auto counted = [](std::size_t n, const char* what) { return text(n, " ", what, n == 1 ? "" : "s"); };
+    const auto counted = [](std::size_t n, const char* name) { return text(n, " ", name, n == 1 ? "" : "s"); };
     result.found.push_back(text(
         "Tasks, from ", counted(files.size(), "file"), ": ", counted(static_cast<std::size_t>(plan.seeds), "seed"),
         " of each of ", counted(plan.encodings.size(), "encoding"), " on ", counted(plan.tasks.size(), "task"), "."));
     if (!gathered.left_out.empty())
-        result.found.push_back("Left out, since not every encoding has it on every task: " + gathered.left_out + ".");
+        result.found.push_back("Skipped, because not every encoding has it on every task: " + gathered.left_out + ".");
     Result tasks = result_of_tasks(plan, gathered.runs);
     const auto move_to = [](auto& to, auto& from) {
         to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
     };
+    append(result.answer, tasks.answer, " ");
     move_to(result.expected, tasks.expected), move_to(result.found, tasks.found);
     move_to(result.tables, tasks.tables), move_to(result.pictures, tasks.pictures);
     move_to(result.notes, tasks.notes);
@@ -235,19 +241,18 @@ constexpr std::string_view options[] = {"model", "corpus"};
 } // namespace
 
 extern const Experiment compare_experiment;
-const Experiment compare_experiment{.name = "compare",
-                                    .summary = "which encoding predicts better, and by more than chance?",
-                                    .details =
-                                        "Held-out losses that were kept of runs of several seeds (bench/results beside "
-                                        "the weights), or of the files that --model names: files of one "
-                                        "encoding and several seeds are one group. Differences have "
-                                        "intervals over seeds, by the spread of all groups together, and over "
-                                        "documents, corrected for the number of comparisons. "
-                                        "Files that were not trained alike are named. What jobs of lab tasks left in "
-                                        "such a folder is put together too.",
-                                    .options = options,
-                                    .seconds = 2,
-                                    .quick_seconds = 2,
-                                    .run = run};
+const Experiment compare_experiment{
+    .name = "compare",
+    .summary = "Which encoding predicts best, by more than chance?",
+    .details = "Held-out losses of runs with several seeds, from bench/results next to the "
+               "weights, or from the files of --model: files of one encoding and several seeds "
+               "are one group. Differences have intervals over seeds, from the spread of all "
+               "groups together, and over documents, corrected for the number of comparisons. "
+               "Files with other training are named. Results of lab tasks in such a folder are "
+               "joined, too.",
+    .options = options,
+    .seconds = 2,
+    .quick_seconds = 2,
+    .run = run};
 
 } // namespace ordo::lab

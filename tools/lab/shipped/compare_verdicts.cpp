@@ -34,20 +34,21 @@ struct Comparisons {
             for (const Judged& one : *family) decided += one.decided();
         return known() ? text(decided, " of ", with_none.size() + pairs.size(),
                               " comparisons differ by more than chance; the others are undecided")
-                       : "no encoding has two seeds, and nothing tells a difference from chance";
+                       : "no encoding has two seeds, so a difference cannot be told from chance";
     }
 };
 
 std::string spread_sentence(const Spread& spread) {
     if (spread.degrees == 0) return "Each encoding has one seed: the spread between seeds is not known.";
-    return text("Between seeds losses have a standard deviation of ", figure(spread.deviation, 2), ", pooled over the ",
-                spread.groups, spread.groups == 1 ? " encoding" : " encodings", " with two seeds or more (",
-                spread.degrees, spread.degrees == 1 ? " degree" : " degrees", " of freedom)",
-                std::isnan(spread.p) ? "."
-                : spread.p < 0.05
-                    ? text("; NOT ALIKE: Bartlett's test tells their spreads apart (p = ", figure(spread.p, 2),
-                           "), and intervals are too narrow for some of them.")
-                    : text("; Bartlett's test does not tell their spreads apart (p = ", figure(spread.p, 2), ")."));
+    return text(
+        "Between seeds, losses have a standard deviation of ", figure(spread.deviation, 2), ", pooled over the ",
+        spread.groups, spread.groups == 1 ? " encoding" : " encodings", " with two seeds or more (", spread.degrees,
+        spread.degrees == 1 ? " degree" : " degrees", " of freedom)",
+        std::isnan(spread.p) ? "."
+        : spread.p < 0.05
+            ? text("; NOT ALIKE: Bartlett's test finds that their spreads differ (p = ", figure(spread.p, 2),
+                   "), so some intervals are too narrow.")
+            : text("; Bartlett's test finds no difference between their spreads (p = ", figure(spread.p, 2), ")."));
 }
 
 // "ahead: rope -0.11 +- 0.02, ...; behind: ...; undecided: ..."
@@ -74,7 +75,7 @@ std::string pairs_sentence(const std::vector<Group>& groups, const Comparisons& 
                     margin(one.half),
                     one.p < 1e-4 ? std::string(" (p < 0.0001)") : text(" (p = ", figure(one.p, 2), ")")));
     std::string out = text(all.pairs.size(), all.pairs.size() == 1 ? " pair" : " pairs",
-                           all.fixed ? " of a list that was fixed before any run" : ", all that there are without none",
+                           all.fixed ? " of a list that was fixed before any run" : ", all without none",
                            " (Holm's correction, 5 % for all together)");
     if (!decided.empty()) out += "; more than chance: " + decided;
     if (!undecided.empty()) out += "; undecided: " + undecided;
@@ -131,23 +132,63 @@ std::string extremes_of(const std::vector<Group>& groups) {
                               : text(groups.front().name, " loses least, ", groups.back().name, " most");
 }
 
+// The ranking of the encodings by loss, less that of none, with intervals. Nothing without none.
+void add_ranking(std::vector<Picture>& pictures, const std::vector<Group>& groups, const Comparisons& all) {
+    if (all.with_none.empty()) return;
+    Curves curves;
+    Series& one = curves.series.emplace_back(series("", Series::Style::points));
+    const auto add = [&](const std::string& name, double mean, double half) {
+        one.x.push_back(static_cast<double>(curves.x_names.size()));
+        one.y.push_back(mean), one.low.push_back(mean - half), one.high.push_back(mean + half);
+        curves.x_names.push_back(name);
+    };
+    for (std::size_t i = 0; i < groups.size(); ++i) {
+        if (groups[i].spec == "none") add(groups[i].name, 0, 0);
+        for (const Judged& judged : all.with_none)
+            if (judged.group == i) add(groups[i].name, judged.difference.mean, judged.half);
+    }
+    if (all.known())
+        curves.interval = "95 % interval for all comparisons together";
+    else
+        one.low.clear(), one.high.clear();
+    curves.references = {{"no encoding", 0}};
+    pictures.push_back({"ranking", text("Loss on held-out text, compared with no encoding: ", extremes_of(groups)),
+                        "encoding, the best first", "nats per token more than without an encoding", std::move(curves)});
+}
+
 // The extra cost of a row's encoding over a column's encoding.
 Picture picture_of(const std::vector<Group>& groups, const Comparisons& all) {
     HeatMap map;
     map.value_label = "nats per token";
-    map.blank = "of other numbers of tokens";
+    map.blank = "the same encoding, or another number of tokens";
     for (const Group& row : groups) {
         Vector& values = map.values.emplace_back();
         for (const Group& column : groups) {
-            const std::optional<Comparison> pair = compare(row, column, all.spread);
+            const std::optional<Comparison> pair = &row == &column ? std::nullopt : compare(row, column, all.spread);
             values.push_back(pair ? pair->mean : std::nan(""));
         }
         map.x_names.push_back(row.name);
         map.y_names.push_back(row.name);
     }
     return {"differences",
-            text("What a row costs more than a column on held-out text: ", extremes_of(groups), "; ", all.decided()),
+            text("Loss of a row's encoding less that of a column's: ", extremes_of(groups), "; ", all.decided()),
             "encoding", "encoding", std::move(map)};
+}
+
+std::string answer_of(const std::vector<Group>& groups, const Comparisons& all) {
+    const auto shown = [](const Group& group) {
+        return text(group.name == "none" ? "`none`" : group.name, " (", figure(group.loss(), 3), " nats per token)");
+    };
+    if (groups.size() == 1) return text("Only ", shown(groups.front()), " was measured.");
+    std::string ahead, behind;
+    for (const Judged& one : all.with_none)
+        if (one.decided()) append(one.difference.mean < 0 ? ahead : behind, groups[one.group].name);
+    std::string out = text("The best is ", shown(groups.front()), ", the worst ", shown(groups.back()), ".");
+    if (!all.known()) return out + " Each encoding has one seed, so chance alone could explain the differences.";
+    if (!ahead.empty()) out += " Better than no encoding, by more than chance: " + ahead + ".";
+    if (!behind.empty()) out += " Worse: " + behind + ".";
+    return ahead.empty() && behind.empty() ? out + " Chance alone could explain the differences from no encoding."
+                                           : out;
 }
 
 } // namespace
@@ -157,11 +198,13 @@ void judge(const std::vector<Group>& groups, Result& result) {
     std::string ranking;
     for (const Group& group : groups) append(ranking, text(group.name, " ", figure(group.loss(), 4)));
     result.found.insert(result.found.begin(), "Nats per token at the trained length, the best first: " + ranking + ".");
+    result.answer = answer_of(groups, all);
     result.found.push_back(spread_sentence(all.spread));
     if (all.known() && !all.with_none.empty()) result.found.push_back(against_none_sentence(groups, all.with_none));
     if (all.known() && !all.pairs.empty()) result.found.push_back(pairs_sentence(groups, all));
     result.found.push_back("Decided: " + all.decided() + ".");
-    result.pictures = {picture_of(groups, all)};
+    add_ranking(result.pictures, groups, all);
+    if (groups.size() > 1) result.pictures.push_back(picture_of(groups, all));
     result.tables = {
         {"loss",
          text(extremes_of(groups), ": held-out nats per token, mean over the seeds and half of the 95 % interval"),

@@ -171,7 +171,7 @@ std::string better_methods(const Measured& one, bool fitted) {
     for (std::size_t m = 1; m < std::size(methods); ++m)
         if (paired(all.at({m, most_multiple}).last, all.at({none, most_multiple}).last).high() < 0)
             append(out, methods[m].name);
-    return out.empty() ? "nothing is told apart from no scaling"
+    return out.empty() ? "no method differs from no scaling by more than chance"
                        : out + (out.find(",") == std::string::npos ? " beats" : " beat") + " no scaling";
 }
 
@@ -187,8 +187,8 @@ Picture picture_of(const Measured& one, bool fitted) {
     }
     return {one.file.name + (fitted ? "-fitted" : "-factor-8"),
             text(one.file.name,
-                 fitted ? ", stretched as far as the window: at " : ", stretched 8 times at every length: at ",
-                 most_multiple, "x ", better_methods(one, fitted)),
+                 fitted ? ", scaled by the length of the window: at " : ", scaled by 8 at every length: at ",
+                 most_multiple, "x, ", better_methods(one, fitted)),
             text("window, in trained lengths of ", one.file.context, " tokens"),
             text("perplexity of the last ", one.file.context / 2, " tokens"), std::move(curves)};
 }
@@ -200,15 +200,16 @@ void judge(const std::vector<Measured>& all, Result& result) {
     Judgement& rises = expectations.expect(
         "Without scaling the last tokens cost more at 2, 4 and 8 times the trained length than at it.");
     Judgement& ntk_first = expectations.expect(
-        "ntk with the factor of the length costs less than linear does, at each length beyond the trained one: it "
-        "leaves the fast pairs, which weights without training rely on, as they were (bloc97 2023).");
+        "ntk with the factor of the length costs less than linear, at each length beyond the trained one: it keeps the "
+        "fast pairs, on which the weights rely (bloc97 2023).");
     Judgement& yarn_first = expectations.expect(
-        "yarn with the factor of the length costs less than linear does, at each such length (Peng et al. 2023).");
+        "yarn with the factor of the length costs less than linear, at each length beyond the trained one (Peng et al. "
+        "2023).");
     Judgement& linear_costs =
-        expectations.expect("At the trained length itself linear stretching by 8 costs more than no scaling.");
+        expectations.expect("At the trained length itself, linear scaling by 8 costs more than no scaling.");
     Judgement& p_costs = expectations.expect(
-        "Without training p-RoPE costs more than no scaling at the trained length: its slowest pairs were never "
-        "without position.");
+        "Without training, p-RoPE costs more than no scaling at the trained length: training gave its slowest pairs a "
+        "position.");
     for (const Measured& one : all) {
         const auto last = [&](const auto& side, std::size_t m, int multiple) -> const Costs& {
             return side.at({m, multiple}).last;
@@ -239,9 +240,26 @@ std::string best_sentence(const Measured& one, int multiple) {
     for (const std::size_t m : order)
         append(ranking, text(m == none ? "no scaling" : methods[m].name, " ", figure(std::exp(last(m).mean()), 4)));
     const Mean ahead = paired(last(order[1]), last(order[0]));
-    return text(one.file.name, " at ", multiple, "x, perplexity, the best first: ", ranking,
-                ". The first is ahead of the next by ", figure(ahead.mean, 2), " +- ", figure(ahead.half, 2), " nats: ",
-                above(ahead.interval(), 0) == Verdict::held ? "more than chance." : "undecided which is better.");
+    return text(
+        one.file.name, " at ", multiple, "x, perplexity, the best first: ", ranking,
+        ". The first is ahead of the second by ", figure(ahead.mean, 2), " +- ", figure(ahead.half, 2),
+        " nats: ", above(ahead.interval(), 0) == Verdict::held ? "more than chance." : "undecided which is better.");
+}
+
+// The best scaling at the longest windows, compared with none, and its cost at the trained length.
+std::string answer_of(const Measured& one) {
+    const auto last = [&](std::size_t m, int multiple) -> const Costs& { return one.fitted.at({m, multiple}).last; };
+    std::size_t best = none;
+    for (std::size_t m = 0; m < std::size(methods); ++m)
+        if (last(m, most_multiple).mean() < last(best, most_multiple).mean()) best = m;
+    const auto perplexity = [&](std::size_t m, int multiple) { return figure(std::exp(last(m, multiple).mean())); };
+    const std::string plain =
+        text("perplexity rises from ", perplexity(none, 1), " to ", perplexity(none, most_multiple));
+    if (best == none)
+        return text("At ", most_multiple, " times the trained length no scaling helps: ", plain, " without it.");
+    return text("At ", most_multiple, " times the trained length ", plain, " without scaling. ", methods[best].name,
+                " is the best scaling: it has ", perplexity(best, most_multiple),
+                ". At twice the length, the values are ", perplexity(none, 2), " and ", perplexity(best, 2), ".");
 }
 
 // ---- The experiment ---------------------------------------------------------------------------
@@ -278,24 +296,26 @@ Result run(const Request& request) {
         for (const int multiple : {2, 8}) result.found.push_back(best_sentence(all.back(), multiple));
     }
     judge(all, result);
+    result.answer = answer_of(all[0]);
     result.tables = {{"lengths",
-                      "Perplexity by length and method, and what the last tokens cost more than without scaling",
+                      "Perplexity by length and method, and the extra cost of the last tokens over no scaling",
                       std::move(figures)}};
     const std::size_t documents = all[0].fitted.begin()->second.last.sums.size();
-    result.notes = {
-        text("Weights as they were trained; only the frequencies change. factor: of the length is the window over the "
-             "trained "
-             "length, 8 the same at every length; dynamic (factor 2) follows the length by itself, p-rope (keep=0.75: "
-             "the "
-             "slowest quarter of the pairs does not turn) has none. Text: ",
-             held.name, "."),
-        "ppl_last: the same tokens at every length, before the same ends, each with at least half a trained length "
-        "before it; "
-        "ppl_whole: disjoint windows of the length, which at short lengths has more tokens with little before them.",
-        text("half: of the 95 % interval of the difference on the same tokens, Student's over the ", documents,
-             " documents that are long enough; undecided where it contains zero. One trained model and one text say "
-             "nothing "
-             "of another.")};
+    result.notes = {text("Only the frequencies change; the weights stay. factor: \"of the length\" is the window over "
+                         "the trained length, "
+                         "and 8 is the same at every length. dynamic (factor 2) follows the length by itself. p-rope "
+                         "(keep=0.75: the "
+                         "slowest quarter of the pairs does not rotate) has no factor. Text: ",
+                         held.name, "."),
+                    "ppl_last is of the same tokens at every length, before the same ends, each with at least half a "
+                    "trained length "
+                    "before it. ppl_whole is of disjoint windows; at short lengths, more of their tokens have little "
+                    "text before them.",
+                    text("half is half of the 95 % interval of the difference on the same tokens, Student's over the ",
+                         documents,
+                         " documents that are long enough; the result is undecided if it contains zero. One trained "
+                         "model and one text "
+                         "say nothing about others.")};
     return result;
 }
 
@@ -306,10 +326,11 @@ constexpr std::string_view options[] = {"model", "corpus"};
 extern const Experiment extension_experiment;
 const Experiment extension_experiment{
     .name = "extension",
-    .summary = "how far does stretching rope's frequencies carry weights that were not trained for it?",
+    .summary = "How far does scaling RoPE's frequencies help without training?",
     .details =
-        "The shipped rotary weights at 1 to 8 times their trained length: without scaling, linear, ntk, yarn, dynamic, "
-        "and p-RoPE, perplexity of the same tokens, differences with intervals over documents. Chen et al. 2023, arXiv "
+        "Perplexity of the shipped RoPE weights at 1 to 8 times their trained length: without scaling, and with "
+        "linear, "
+        "ntk, yarn, dynamic and p-RoPE, on the same tokens, with intervals over documents. Chen et al. 2023, arXiv "
         "2306.15595; bloc97 2023; Peng et al. 2023, arXiv 2309.00071; Barbero et al. 2024, arXiv 2410.06205.",
     .options = options,
     .seconds = 40,

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 namespace ordo::lab {
 
@@ -120,20 +121,101 @@ std::string who_rises(std::span<const Extrapolation> all, bool last) {
                 ", undecided for ", undecided);
 }
 
-Picture picture_of(std::span<const Extrapolation> all, bool last) {
+// Nats more than at the trained length, by the window's length over the trained one. Empty if that was not measured.
+std::map<double, double> rises_of(const Extrapolation& one, bool last) {
+    const auto& values = last ? one.last : one.whole;
+    std::map<double, double> rises;
+    if (const auto near = values.find(one.context); near != values.end())
+        for (const auto& [length, nll] : values)
+            rises[static_cast<double>(length) / one.context] = sample_of(nll).mean() - sample_of(near->second).mean();
+    return rises;
+}
+
+// The best known encodings as curves; all are in the map.
+Picture curves_of(std::span<const Extrapolation> all) {
+    constexpr std::string_view known[] = {"none", "sinusoidal", "learned", "rope", "alibi", "t5"};
     Curves curves;
     curves.log_x = curves.log_y = true;
     for (const Extrapolation& one : all) {
+        if (all.size() > std::size(known) && std::find(std::begin(known), std::end(known), one.name) == std::end(known))
+            continue;
         Series& curve = curves.series.emplace_back(series(one.name, Series::Style::line_points));
-        for (const auto& [length, nll] : last ? one.last : one.whole) {
+        for (const auto& [length, nll] : one.last) {
             curve.x.push_back(static_cast<double>(length) / one.context);
             curve.y.push_back(std::exp(sample_of(nll).mean()));
         }
     }
-    return {last ? "last-curve" : "whole-curve",
-            (last ? "Perplexity of the last tokens of a window: " : "Perplexity of all tokens of a window: ") +
-                who_rises(all, last),
+    return {"last-curve", "Perplexity of the last tokens of a window, for the best known encodings",
             "window, in trained lengths", "perplexity", std::move(curves)};
+}
+
+// A row for each model, the smallest rise first. Nothing if no model was measured at its trained length.
+void add_map(std::vector<Picture>& pictures, std::span<const Extrapolation> all, bool last) {
+    constexpr double most = 1.5; // of the colours; the numbers go on
+    std::vector<std::pair<std::string, std::map<double, double>>> rows;
+    std::set<double> lengths;
+    for (const Extrapolation& one : all) {
+        rows.emplace_back(one.name, rises_of(one, last));
+        if (rows.back().second.empty()) rows.pop_back();
+        for (const auto& [multiple, rise] : rises_of(one, last)) lengths.insert(multiple);
+    }
+    if (rows.empty()) return;
+    std::stable_sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) {
+        const auto far_a = a.second.rbegin(), far_b = b.second.rbegin();
+        return far_a->first != far_b->first ? far_a->first > far_b->first : far_a->second < far_b->second;
+    });
+    HeatMap map{.blank = "refused",
+                .value_label = text("nats per token; colours end at ", most),
+                .scale = std::pair{-most, most}};
+    for (const double multiple : lengths) map.x_names.push_back(text(multiple, "x"));
+    for (const auto& [name, rises] : rows) {
+        map.y_names.push_back(name);
+        Vector& row = map.values.emplace_back();
+        for (const double multiple : lengths)
+            row.push_back(rises.contains(multiple) ? std::round(1000 * rises.at(multiple)) / 1000 : std::nan(""));
+    }
+    pictures.push_back({last ? "last-map" : "whole-map",
+                        text(last ? "Loss of the last tokens of a window less that at the trained length: "
+                                  : "Loss of whole windows less that at the trained length: ",
+                             who_rises(all, last)),
+                        "window, in trained lengths", "encoding", std::move(map)});
+}
+
+// The models by the first length at which their perplexity rises by a quarter, or by their hold up to the longest.
+std::string answer_of(std::span<const Extrapolation> all) {
+    const double broken = std::log(1.25), steady = std::log(1.1);
+    std::map<double, std::string> breaks;
+    std::string holds, rises, refuses;
+    double longest = 0;
+    for (const Extrapolation& one : all) {
+        const std::string name = one.name == "none" ? "`none`" : one.name;
+        const std::map<double, double> by_length = rises_of(one, true);
+        const auto breaking = std::find_if(by_length.begin(), by_length.end(),
+                                           [&](const auto& at) { return at.first > 1 && at.second > broken; });
+        if (one.refused != 0) append(refuses, name);
+        if (by_length.empty() || by_length.rbegin()->first <= 1) continue;
+        longest = std::max(longest, by_length.rbegin()->first);
+        if (breaking != by_length.end())
+            append(breaks[breaking->first], name);
+        else if (one.refused == 0)
+            append(by_length.rbegin()->second < steady ? holds : rises, name);
+    }
+    std::string out;
+    for (const auto& [multiple, names] : breaks)
+        append(out,
+               text(out.empty() ? "Perplexity rises by a quarter or more at " : "at ",
+                    multiple == 2 ? std::string("twice") : text(multiple, " times"),
+                    out.empty() ? " the trained length with " : " with ", names),
+               "; ");
+    if (!out.empty()) out += ".";
+    if (!holds.empty())
+        append(out,
+               text("Up to ", longest, " times the trained length it hardly rises (by less than a tenth) with ", holds,
+                    "."),
+               " ");
+    if (!rises.empty()) append(out, text("In between: ", rises, "."), " ");
+    if (!refuses.empty()) append(out, text("Windows beyond its table are refused by ", refuses, "."), " ");
+    return out.empty() ? "No model was measured beyond its trained length." : out;
 }
 
 Result run(const Request& request) {
@@ -156,12 +238,14 @@ Result run(const Request& request) {
     result.tables = {
         {"last", text("Perplexity of the last tokens of windows, ", held.name), by_length(all, true)},
         {"whole", text("Perplexity of whole windows, ", held.name), by_length(all, false)},
-        {"position", "Perplexity by position in the longest windows that a model can take", by_position(all)},
+        {"position", "Perplexity by position in the longest windows of each model", by_position(all)},
         {"lengths",
-         "Nats per token with half of the 95 % interval over documents, and the difference to the same tokens at the "
+         "Nats per token with half of the 95 % interval over documents, and the difference from the same tokens at the "
          "trained length",
          std::move(lengths)}};
-    result.pictures = {picture_of(all, false), picture_of(all, true)};
+    result.answer = answer_of(all);
+    result.pictures = {curves_of(all)};
+    for (const bool last : {true, false}) add_map(result.pictures, all, last);
     judge(all, result);
     if (std::any_of(all.begin(), all.end(), [](const Extrapolation& one) {
             return one.last.contains(one.context) && one.last.rbegin()->first > one.context;
@@ -169,22 +253,26 @@ Result run(const Request& request) {
         result.found.insert(result.found.begin(),
                             text("Perplexity of the last tokens of a window is ", who_rises(all, true), "."));
     result.notes = {
-        "nll: mean negative log-likelihood, in nats per token; ppl: perplexity, e^nll; of_trained: the window's length "
-        "over the trained one.",
-        "window whole: documents cut into disjoint windows of the length; the same tokens are scored at every length, "
-        "which leaves out those that are the first of a window at any length. window last: the last tokens before ends "
-        "that are the same at every length; each has the whole window before it, so that a longer window can only help "
-        "a model that can use it.",
-        "nll_over_1x is the mean difference to the same tokens at the trained length; half: of the 95 % interval over "
-        "the "
-        "documents of the text, which are few. One trained model of each kind says nothing of what another seed would "
-        "give.",
-        "In whole windows a shorter window has more tokens with little before them; that is why perplexity falls up to "
-        "the trained length even for a model that could not use more context.",
-        "Models of this size show shapes, not the published gaps: those are of 247M parameters on another text. What "
-        "the last tokens of windows are here the paper measures by sliding windows (its tables 13 to 15): from 512 to "
-        "3072 tokens the perplexity goes from 18.35 to 360.12 (sinusoidal), from 17.92 to 30.77 (T5 bias) and from "
-        "17.98 to 18.3 (ALiBi); so what ALiBi gains in whole windows is that fewer tokens have little before them."};
+        "nll is the mean negative log-likelihood, in nats per token; ppl is the perplexity, e^nll; of_trained is the "
+        "window's length over the trained length.",
+        "window whole: documents are cut into disjoint windows. The same tokens are scored at every length; the first "
+        "token "
+        "of any window is not. window last: the last tokens before ends that are the same at every length. Each of "
+        "them has "
+        "the whole window before it, so a longer window can only help a model that can use it.",
+        "nll_over_1x is the mean difference from the same tokens at the trained length; half is half of the 95 % "
+        "interval "
+        "over the documents, which are few. One trained model of each kind says nothing about other seeds.",
+        "In shorter whole windows, more tokens have little text before them. Perplexity therefore falls up to the "
+        "trained "
+        "length even for a model that cannot use more context.",
+        "Models of this size show the shapes, not the published gaps, which are of 247M parameters on another text. "
+        "The "
+        "paper measures last tokens with sliding windows (its tables 13 to 15): from 512 to 3072 tokens the perplexity "
+        "goes "
+        "from 18.35 to 360.12 (sinusoidal), from 17.92 to 30.77 (T5 bias) and from 17.98 to 18.3 (ALiBi). ALiBi's gain "
+        "in "
+        "whole windows is therefore that fewer tokens have little text before them."};
     return result;
 }
 
@@ -195,9 +283,11 @@ constexpr std::string_view options[] = {"model", "corpus", "length"};
 extern const Experiment extrapolate_experiment;
 const Experiment extrapolate_experiment{
     .name = "extrapolate",
-    .summary = "what happens to perplexity beyond the length that a model was trained on?",
-    .details = "Every shipped weight file at 0.25x to 8x of its trained context, whole windows and last tokens, by "
-               "position, beside figures of the ALiBi paper. What was expected was written before any of it was run.",
+    .summary = "Which encodings still work beyond the trained length?",
+    .details =
+        "Perplexity of every shipped weight file in windows of 0.25 to 8 times its trained length, for whole windows, "
+        "for last tokens and by position, with the figures of the ALiBi paper (Press, Smith and Lewis 2022, arXiv "
+        "2108.12409). The expectations were written before the first run.",
     .options = options,
     .seconds = 240,
     .quick_seconds = 30,

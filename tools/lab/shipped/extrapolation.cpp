@@ -155,8 +155,8 @@ Picture published_picture(std::span<const Extrapolation> all) {
         append(here, text(one.name, " ", figure(curve.y.back(), 2), " at ", figure(curve.x.back(), 2), "x"));
     }
     return {"published-curve",
-            text("Perplexity of whole windows over that at 1x: published (Press et al. 2022, table 2) at 8.8x ", far,
-                 here.empty() ? "" : "; here ", here),
+            text("Perplexity of whole windows divided by that at 1x. Published (Press et al. 2022, table 2), at 8.8x: ",
+                 far, here.empty() ? "" : ". Here: ", here),
             "window, in trained lengths", "perplexity / perplexity at 1x", std::move(curves)};
 }
 
@@ -175,13 +175,12 @@ void judge(std::span<const Extrapolation> all, Result& result) {
         const char* verdict = evidence.verdict == Verdict::held ? "As expected, "
                               : evidence.verdict == Verdict::missed
                                   ? "MISSED: expected "
-                                  : "Undecided (an interval over documents holds the bound): expected ";
+                                  : "Undecided (the interval over documents contains the bound): expected ";
         sentences.push_back(text(verdict, wording(e), " (perplexities: ", evidence.figures, ")."));
     }
     result.found.push_back(
-        tested > 0
-            ? text(held, " of ", tested, " expectations that could be tested came true, ", undecided, " are undecided.")
-            : std::string("None of the expectations could be tested with these models and lengths."));
+        tested > 0 ? text(held, " of ", tested, " expectations came true, and ", undecided, " are undecided.")
+                   : std::string("None of the expectations could be tested with these models and lengths."));
     result.found.insert(result.found.end(), sentences.begin(), sentences.end());
     result.tables.push_back({"published",
                              "Published, for the shape: perplexity of whole windows by their length, trained on 512 "

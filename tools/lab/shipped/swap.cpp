@@ -56,7 +56,7 @@ std::string try_score(const Trained& trained, const Other& other, bool force, co
 struct Swaps {
     Figures pairs{{"trained_with", "run_with", "tokens", "nll", "half", "ppl", "nll_over_own", "half_over_own"}, {}, 3};
     Figures refused{{"trained_with", "run_with", "reason"}, {}, -1};
-    HeatMap map{.blank = "refused, for the reason in the table"};
+    HeatMap map{.blank = "cannot run"};
     int swapped = 0;                           // pairs that ran
     int dearer = 0, cheaper = 0;               // than with the own encoding, by more than the interval
     int unforced = 0, unforced_refused = 0;    // pairs of different encodings, without force
@@ -120,6 +120,16 @@ Figures matrix_of(const HeatMap& map) {
     return figures;
 }
 
+// Drops the encodings with which no weights can run.
+void without_empty_columns(HeatMap& map) {
+    for (std::size_t c = map.x_names.size(); c-- > 0;) {
+        const auto empty = [c](const Vector& row) { return std::isnan(row[c]); };
+        if (!std::all_of(map.values.begin(), map.values.end(), empty)) continue;
+        map.x_names.erase(map.x_names.begin() + static_cast<std::ptrdiff_t>(c));
+        for (Vector& row : map.values) row.erase(row.begin() + static_cast<std::ptrdiff_t>(c));
+    }
+}
+
 Result run(const Request& request) {
     const std::vector<Trained> models = trained_models(request);
     const Text held = held_out(request);
@@ -131,41 +141,44 @@ Result run(const Request& request) {
     for (const Trained& trained : models) run_one(trained, others, request, held, swaps);
 
     Result result;
-    result.found = {text(swaps.dearer, " of ", swaps.swapped,
-                         " pairs that ran predict the text worse than with the encoding that the weights were trained "
-                         "with, by more than the 95 % interval over documents; ",
-                         swaps.cheaper, " better, and ", swaps.swapped - swaps.dearer - swaps.cheaper,
-                         " are undecided.")};
-    if (swaps.swapped > 0)
-        result.found.push_back(text("The swap that matters least is ", swaps.least_pair, " (", figure(swaps.least, 2),
-                                    " nats per token more), the one that matters most ", swaps.most_pair, " (",
-                                    figure(swaps.most, 2), ")."));
-    result.found.push_back(text(swaps.refused.rows.size(),
-                                " pairs cannot run at all, for want of the other encoding's tensors or of "
-                                "dimensions that it needs; the table says why."));
-    result.found.push_back(text("Without --force-encoding ", swaps.unforced_refused, " of ", swaps.unforced,
+    result.answer = swaps.swapped == 0
+                        ? std::string("No weights can run with another encoding here.")
+                        : text("Nearly always they predict worse: ", swaps.dearer, " of ", swaps.swapped,
+                               " swaps do, by up to ", figure(swaps.most, 2), " nats per token (", swaps.most_pair,
+                               "). The smallest change is ", figure(swaps.least, 2), " (", swaps.least_pair, ").");
+    if (2 * swaps.dearer < swaps.swapped) result.answer.replace(0, std::string("Nearly always").size(), "Sometimes");
+    result.found = {text(
+        swaps.dearer, " of ", swaps.swapped,
+        " swaps predict the text worse than the weights' own encoding, by more than the 95 % interval over "
+        "documents; ",
+        swaps.cheaper, " predict it better, and ", swaps.swapped - swaps.dearer - swaps.cheaper, " are undecided.")};
+    result.found.push_back(
+        text(swaps.refused.rows.size(),
+             " pairs cannot run at all, because the weights lack the tensors or the dimensions of the "
+             "other encoding; a table lists the reasons."));
+    result.found.push_back(text("Without --force-encoding, ", swaps.unforced_refused, " of ", swaps.unforced,
                                 " pairs of different encodings are refused."));
     result.notes = {
-        "nll: mean negative log-likelihood, in nats per token; ppl: perplexity, e^nll; nll_over_own: nll less that "
-        "with the weights' own encoding, on the same tokens.",
-        "A model that runs with an encoding that it never saw shows what its weights rely on, not what the other "
-        "encoding is worth: that takes training with it.",
-        "sinusoidal multiplies the embeddings by sqrt(d) before it adds its waves: weights trained with it have small "
-        "embeddings, which the others leave as they are, and the other way round.",
+        "nll is the mean negative log-likelihood, in nats per token; ppl is the perplexity, e^nll; nll_over_own is the "
+        "difference from the weights' own encoding, on the same tokens.",
+        "A swap shows how much the weights rely on their own encoding. It does not measure the quality of the other "
+        "encoding: that takes training with it.",
+        "sinusoidal multiplies the embeddings by sqrt(d) before it adds its waves. Weights trained with it have small "
+        "embeddings, which the other encodings do not scale up, and the other way round.",
         text("Text: ", held.name,
              ", windows of the trained length, the same tokens for every pair; half: of the 95 % interval over "
              "documents.")};
     const std::string best = text(swaps.best_as_trained, " of ", models.size(),
-                                  " weights (rows) lose least with the encoding (columns) that they were trained with");
+                                  " weights (rows) have their smallest loss with their own encoding (columns)");
     result.tables.push_back({"matrix", best + ": nats per token", matrix_of(swaps.map)});
     if (!swaps.refused.rows.empty())
         result.tables.push_back(
             {"refused", text(swaps.refused.rows.size(), " pairs cannot run"), std::move(swaps.refused)});
-    result.tables.push_back({"pairs",
-                             text("Of ", swaps.swapped, " swaps ", swaps.dearer,
-                                  " cost more beyond the interval: nats per token, and the difference to the weights' "
-                                  "own encoding on the same tokens"),
-                             std::move(swaps.pairs)});
+    result.tables.push_back(
+        {"pairs",
+         text("Each of ", swaps.swapped, " swaps: nats per token, and the difference from the weights' own encoding"),
+         std::move(swaps.pairs)});
+    without_empty_columns(swaps.map);
     result.pictures.push_back({"heat-map", best, "run with", "trained with", std::move(swaps.map)});
     return result;
 }
@@ -177,9 +190,9 @@ constexpr std::string_view options[] = {"model", "corpus"};
 extern const Experiment swap_experiment;
 const Experiment swap_experiment{
     .name = "swap",
-    .summary = "what if weights trained with one encoding are run with another?",
-    .details = "Every shipped weight file with the encoding of every other and with every registered one, forced; the "
-               "loss on held-out text. Pairs that cannot run are named with the reason.",
+    .summary = "What happens if weights trained with one encoding run with another?",
+    .details = "Every shipped weight file runs with its own encoding, with those of the other files and with every "
+               "registered encoding; the loss on held-out text is compared. Pairs that cannot run are listed.",
     .options = options,
     .seconds = 40,
     .quick_seconds = 8,

@@ -24,8 +24,7 @@ struct Kind {
     const char *name, *what;
     int needles, steps;
 };
-constexpr Kind kinds[] = {{"passkey", "one word behind a key", 1, 600},
-                          {"needle", "one of three words, by its key", 3, 3000}};
+constexpr Kind kinds[] = {{"passkey", "a hidden word", 1, 600}, {"needle", "one of three hidden words", 3, 3000}};
 
 struct Plan {
     const Haystack* haystack;
@@ -169,6 +168,31 @@ std::string outcome_of(const Plan& plan, const std::vector<Right>& seeds) {
     return out;
 }
 
+// The best and the worst encodings at one length, by their share of correct answers.
+std::string extremes_at(const Plan& plan, const std::vector<std::vector<Right>>& encodings, std::size_t times) {
+    double most = -1, least = 2;
+    std::string best, worst;
+    for (std::size_t e = 0; e < encodings.size(); ++e) {
+        const double right = share(plan, encodings[e], times, depth_count);
+        if (right > most) most = right, best = shown(plan.encodings[e]);
+        if (right < least) least = right, worst = shown(plan.encodings[e]);
+    }
+    const std::string high = text(tools::fixed_text(100 * most, 0), " % (", best, ")");
+    return best == worst ? high : text(tools::fixed_text(100 * least, 0), " % (", worst, ") to ", high);
+}
+
+std::string answer_of(const Plan& plan, const Grid<Right>& all) {
+    const std::size_t last = plan.times.size() - 1;
+    std::string out = plan.quick
+                          ? text("After ", tools::fixed_text(100 * quick_effort, 0), " % of the training, models find ")
+                          : std::string("Models find ");
+    for (std::size_t k = 0; k < std::size(kinds); ++k)
+        out += text(k == 0 ? "" : "; of ", kinds[k].what, ": ", extremes_at(plan, all[k], 0),
+                    " in texts of the trained ", plan.length, " tokens, and ", extremes_at(plan, all[k], last),
+                    " in texts of ", plan.times[last] * plan.length);
+    return out + ".";
+}
+
 // The encodings that solve it, and the encodings that find most of the needles in the longest texts.
 std::string finding_of(const Plan& plan, std::size_t k, const std::vector<std::vector<Right>>& encodings,
                        std::string (*shown)(const std::string&)) {
@@ -181,21 +205,22 @@ std::string finding_of(const Plan& plan, std::size_t k, const std::vector<std::v
         if (found == Verdict::held) append(carried, shown(plan.encodings[e]));
         if (found == Verdict::undecided) append(undecided, shown(plan.encodings[e]));
     }
-    return text(kinds[k].name, ", trained at ", plan.length, ": ",
-                plan.quick ? "undecided, since --quick trains too little to decide"
-                : solvers.empty()
-                    ? "no encoding is known to solve it there"
-                    : text("solved by ", solvers, "; most found at ", plan.times[last] * plan.length, " by ",
-                           carried.empty()      ? "no encoding"
-                           : carried == solvers ? "all of them"
-                                                : carried,
-                           undecided.empty() ? "" : " (undecided for " + undecided + ")"));
+    return text(
+        kinds[k].name, ", trained at ", plan.length, ": ",
+        plan.quick ? text(extremes_at(plan, encodings, 0), " correct there, ", extremes_at(plan, encodings, last),
+                          " at ", plan.times[last] * plan.length, " (--quick trains too little for more)")
+        : solvers.empty() ? "no encoding is known to solve it there"
+                          : text("solved by ", solvers, "; most are found at ", plan.times[last] * plan.length, " by ",
+                                 carried.empty()      ? "no encoding"
+                                 : carried == solvers ? "all of them"
+                                                      : carried,
+                                 undecided.empty() ? "" : " (undecided for " + undecided + ")"));
 }
 
 NamedFigures table_of(const Plan& plan, std::size_t k, const std::vector<std::vector<Right>>& encodings) {
     NamedFigures out{kinds[k].name,
-                     text(finding_of(plan, k, encodings, shown), " (right answers, ", kinds[k].what,
-                          ", by length and depth, with Wilson's interval)"),
+                     text(finding_of(plan, k, encodings, shown), " (correct answers by length and depth, with Wilson's "
+                                                                 "interval)"),
                      {{"encoding", "seed", "length", "depth", "right", "of", "share", "low", "high"}, {}, 3}};
     for (std::size_t e = 0; e < encodings.size(); ++e)
         for (std::size_t s = 0; s < encodings[e].size(); ++s)
@@ -216,7 +241,7 @@ HeatMap empty_map(const Plan& plan) {
     HeatMap map;
     map.diverging = false;
     map.shares = true;
-    map.value_label = "share of right answers";
+    map.value_label = "share of correct answers";
     map.blank = "no positions for so many tokens";
     for (const int times : plan.times) map.y_names.push_back(text(times * plan.length));
     return map;
@@ -231,7 +256,7 @@ Picture grid_of(const Plan& plan, std::size_t k, std::size_t e, const std::vecto
     for (const double depth : depths) map.x_names.push_back(text(depth));
     return {text(kinds[k].name, "-", plan.encodings[e]),
             text(kinds[k].name, ", ", plan.encodings[e], ": ", outcome_of(plan, seeds)),
-            "depth of the needle (0: the text's beginning, 1: right before the question)", "tokens", std::move(map)};
+            "depth of the hidden word (0: start of the text, 1: just before the question)", "tokens", std::move(map)};
 }
 
 // All encodings in one picture.
@@ -251,11 +276,11 @@ Picture overview_of(const Plan& plan, std::size_t k, const std::vector<std::vect
 void judge_all(const Plan& plan, const Grid<Right>& all, Result& result) {
     Expectations expectations;
     Judgement& passkey = expectations.expect(
-        "Every encoding, and none, solves the passkey at the trained length: the key alone tells where to look.");
+        "Every encoding, and none, solves the passkey at the trained length: the key alone tells the place.");
     Judgement& needle = expectations.expect(
-        "Of those that solve the needle, alibi finds most at twice the trained length, sinusoidal does not.");
+        "If both solve the needle, alibi finds most at twice the trained length, and sinusoidal does not.");
     Judgement& rope =
-        expectations.expect("rope, where it solves the passkey, finds less than half at 8 times the trained length.");
+        expectations.expect("If rope solves the passkey, it finds less than half at 8 times the trained length.");
     for (std::size_t e = 0; e < plan.encodings.size(); ++e) {
         const std::string& name = plan.encodings[e];
         passkey.add(judge(plan, all[0][e], 0, solved_at), shown(name));
@@ -297,6 +322,7 @@ Result run(const Request& request) {
              plan.length);
     const Grid<Right> all = train_all(plan, request);
     Result result;
+    result.answer = answer_of(plan, all);
     for (std::size_t k = 0; k < std::size(kinds); ++k) result.found.push_back(finding_of(plan, k, all[k], shown) + ".");
     for (std::size_t k = 0; k < std::size(kinds); ++k) {
         result.tables.push_back(table_of(plan, k, all[k]));
@@ -309,23 +335,25 @@ Result run(const Request& request) {
     }
     judge_all(plan, all, result);
     result.notes = {
-        text("A sequence is what begins a text, the ", Haystack::hay_count, " commonest tokens of ", held.name,
-             " in their order, and needles: a key and a value next to each other, words that come nowhere else, "
-             "numbered by the "
-             "shipped tokenizer's vocabulary. passkey: one needle; needle: three, so that the right value has to be "
-             "told from "
-             "two others. The last token fed is the key that is asked for. Guessing among the values has 1 of ",
-             Haystack::value_count, ", among those that the text has 1 of 3."),
-        text("Every model: 2 layers, d_model 64, 4 heads of 16; AdamW; sequences of up to ", plan.length,
-             " tokens, every length and depth as often as another, the same for each encoding. ", plan.samples,
-             " questions at each length and depth, the same for all, on the engine's own inference."),
+        text("A sequence has a start token, the ", Haystack::hay_count, " most frequent tokens of ", held.name,
+             " in their order, and hidden words: each is a key followed by a value, words that occur nowhere else. "
+             "passkey "
+             "hides one word. needle hides three, so that the model must tell the value from two others. The last "
+             "token is "
+             "the key of the question. Guessing has 1 of ",
+             Haystack::value_count, " values, or 1 of the 3 in the text."),
+        text("Every model has 2 layers, d_model 64 and 4 heads of 16, and is trained with AdamW on sequences of up to ",
+             plan.length,
+             " tokens. All lengths and depths are equally frequent, and the same for each encoding. Each length "
+             "and depth has ",
+             plan.samples, " questions, the same for all."),
         text("A run is judged by Wilson's interval of its own answers (solved: above ", solved_at,
              " at the trained length; finds most: above ", half,
-             "), an encoding by all of its runs: where they do not agree it is undecided, and so is all that --quick "
-             "has, which trains ",
+             "). If the runs of an encoding disagree, it is undecided. With --quick, which trains ",
              tools::fixed_text(100 * quick_effort, 0),
-             " % of the steps. What is unsolved at the trained length says nothing of longer ones."),
-        "Cells are blank where an encoding has no positions for so many tokens."};
+             " % of the steps, all is undecided. A task that is unsolved at the trained length says nothing about "
+             "longer "
+             "texts.")};
     return result;
 }
 
@@ -336,12 +364,12 @@ constexpr std::string_view options[] = {"model", "corpus", "encodings", "seeds",
 extern const Experiment retrieval_experiment;
 const Experiment retrieval_experiment{
     .name = "retrieval",
-    .summary = "is a word found in a text, however deep it lies, and in longer texts than were trained on?",
-    .details =
-        "A passkey and one of three needles in the shipped held-out text, by the shipped tokenizer's tokens: a small "
-        "model for "
-        "each encoding and seed is trained on the spot until it finds them at its trained length, then asked at 1 to 8 "
-        "times that, at five depths. After Mohtashami and Jaggi 2023, arXiv 2305.16300.",
+    .summary = "Can a model find a hidden word, at any depth and in texts longer than the trained ones?",
+    .details = "A small model for each encoding and seed learns to find a word by its key in the shipped held-out "
+               "text: one hidden "
+               "word (passkey), or one of three (needle). It is tested in texts of 1, 2, 4 and 8 times the trained "
+               "length, at five "
+               "depths. The passkey task is from Mohtashami and Jaggi 2023, arXiv 2305.16300.",
     .options = options,
     .seconds = 500,
     .quick_seconds = 25,

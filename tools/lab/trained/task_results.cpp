@@ -59,9 +59,9 @@ Picture picture_of(const TaskPlan& plan, std::size_t t, const std::vector<TaskRu
     const std::string found = extremes_of(curves);
     return {text(task.name, "-by-length"),
             text(task.name, ", trained on up to ", task.trained, " ", task.unit,
-                 ": right symbols at the greatest length ", found, "; mean of ", plan.seeds,
+                 ": correct symbols at the greatest length ", found, "; mean of ", plan.seeds,
                  plan.seeds == 1 ? " seed" : " seeds"),
-            text("length in ", task.unit), "share of the answer's symbols that are right", std::move(curves)};
+            text("length in ", task.unit), "share of correct symbols", std::move(curves)};
 }
 
 NamedFigures summary_of(const TaskPlan& plan, const AllRuns& all) {
@@ -84,6 +84,26 @@ NamedFigures summary_of(const TaskPlan& plan, const AllRuns& all) {
     return out;
 }
 
+// The runs that solved their task, and the best encoding of each task at the greatest length.
+std::string answer_of(const TaskPlan& plan, const AllRuns& all) {
+    const std::size_t last = plan.times.size() - 1;
+    int solved = 0, runs = 0;
+    std::string best;
+    for (std::size_t t = 0; t < plan.tasks.size(); ++t) {
+        double most = -1;
+        std::string name;
+        for (std::size_t e = 0; e < all[t].size(); ++e) {
+            solved += solved_of(all[t][e]), runs += plan.seeds;
+            const double right = share_at(all[t][e], last, &TaskScore::right_share).mean;
+            if (right > most) most = right, name = plan.encodings[e] == "none" ? "`none`" : plan.encodings[e];
+        }
+        append(best, text(plan.tasks[t]->name, ", ", name, " with ", fixed_text(100 * most, 0), " % of the symbols"),
+               "; ");
+    }
+    return text(solved, " of ", runs, runs == 1 ? " model" : " models", " solved the short task it was trained on. At ",
+                tools::number_text(plan.times[last]), " times the trained length the best are: ", best, ".");
+}
+
 // Explains a proportion below guessing: the proportion correct among the symbols that are not early ends.
 std::string below_guessing(const TaskPlan& plan, std::size_t t, const std::vector<TaskRuns>& runs) {
     const Task& task = *plan.tasks[t];
@@ -98,9 +118,9 @@ std::string below_guessing(const TaskPlan& plan, std::size_t t, const std::vecto
             least = right;
             out = text(task.name, " falls below guessing: at ", length_of(task, plan.times[i]), " ", task.unit, " ",
                        plan.encodings[e], " has ", fixed_text(right, 3),
-                       " of the symbols right. It writes the end of the answer in the place of ", fixed_text(ended, 3),
-                       ", which is no guess at a symbol",
-                       ended < 1 ? text("; of the others ", fixed_text(right / (1 - ended), 3), " are right.")
+                       " of the symbols correct. It ends the answer in the place of ", fixed_text(ended, 3),
+                       " of the symbols, which is no guess at a symbol",
+                       ended < 1 ? text("; of the others, ", fixed_text(right / (1 - ended), 3), " are correct.")
                                  : text("."));
         }
     return out;
@@ -108,27 +128,33 @@ std::string below_guessing(const TaskPlan& plan, std::size_t t, const std::vecto
 
 std::vector<std::string> notes_of(const TaskPlan& plan) {
     std::vector<std::string> notes{
+        text("Every model has 3 layers, d_model 64, 4 heads of 16 and a gated feed-forward layer of 128, and is "
+             "trained with "
+             "AdamW. The lengths of each table are equally frequent. Each encoding gets the same examples in the same "
+             "order, "
+             "none of them twice. Training ends a little after the loss on new examples falls below 0.02 nats a token, "
+             "or "
+             "after the steps of the task. The test has ",
+             plan.samples, " examples at each length, the same for all encodings of a seed."),
         text(
-            "Every model: 3 layers, d_model 64, 4 heads of 16, gated feed-forward of 128; AdamW; the lengths that each "
-            "table names, one as often as another; the same examples in the same order for each encoding, none of "
-            "them twice. Training ends a little after the loss on new examples has fallen below 0.02 nats a token, or "
-            "with the steps that a task has. ",
-            plan.samples,
-            " examples at each length, the same for all encodings of a seed, through the engine's own inference."),
-        text("exact: all tokens of an answer right, its end included; solved: ", fixed_text(solved_share, 1),
-             " of them or more at the trained length; right: symbols, each predicted from a right beginning, ends not "
-             "counted; ended: symbols in whose place the model would have ended the answer; _low, _high: 95 % interval "
-             "over ",
-             plan.seeds, plan.seeds == 1 ? " seed: none." : " seeds, Wilson's."),
-        "Comparisons are between models of one seed that both solved the task. What an encoding has not learnt at the "
-        "trained length says nothing of how far it would carry.",
+            "exact is the share of answers without a mistake, their ends included. An encoding has solved a task with ",
+            fixed_text(solved_share, 1),
+            " or more of them at the trained length. right is the share of correct symbols, each predicted from a "
+            "correct "
+            "beginning, without ends. ended is the share of symbols in whose place the model would have ended the "
+            "answer. "
+            "_low and _high are the 95 % interval over ",
+            plan.seeds, plan.seeds == 1 ? " seed: none." : " seeds (Wilson's)."),
+        "Comparisons are between models of one seed that both solved the task. A task that is unsolved at the trained "
+        "length says nothing about longer ones.",
         "Models of this size show a shape, not the published gaps.",
-        "Cells are empty where an encoding has no positions for so many tokens: a trained table (learned) has rows for "
-        "the trained length alone."};
+        "Cells are empty if an encoding has no positions for so many tokens: a trained table (learned) has rows for "
+        "the "
+        "trained length alone."};
     if (std::find(plan.tasks.begin(), plan.tasks.end(), &find_task("parity")) != plan.tasks.end())
         notes.emplace_back(
-            "parity is asked as a running parity: each token of an answer is the one before it, exclusive "
-            "or the next bit. The parity of the whole is the last of them.");
+            "The task parity is a running parity: each token of an answer is the exclusive or of the token "
+            "before it and the next bit. The last token is the parity of all bits.");
     return notes;
 }
 
@@ -136,6 +162,7 @@ std::vector<std::string> notes_of(const TaskPlan& plan) {
 
 Result result_of_tasks(const TaskPlan& plan, const AllRuns& all) {
     Result result;
+    result.answer = answer_of(plan, all);
     result.expected = expected_of_tasks();
     for (std::size_t t = 0; t < plan.tasks.size(); ++t) {
         result.tables.push_back(table_of(plan, t, all[t]));

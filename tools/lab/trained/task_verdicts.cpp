@@ -73,8 +73,8 @@ std::string order_over_tasks(const TaskPlan& plan, const AllRuns& all) {
                "; ");
     }
     return pairs.empty()
-               ? "The published order could not be tested: of no two neighbours both solved a task in every seed."
-               : "The published order, mean share of right symbols beyond the trained length: " + pairs + ".";
+               ? "The published order could not be tested: no two neighbours both solved a task in every seed."
+               : "The published order, mean share of correct symbols beyond the trained length: " + pairs + ".";
 }
 
 // Exact match at far lengths, for encodings that solved the task in all seeds.
@@ -95,12 +95,13 @@ Judgement far_lengths(const TaskPlan& plan, const AllRuns& all) {
 } // namespace
 
 std::vector<std::string> expected_of_tasks() {
-    return {text("Beyond the trained length the share of right symbols falls in the published order (Kazemnejad et al. "
-                 "2023): none and t5, then alibi, then ",
-                 quarter_rope, ", then sinusoidal; between neighbours of this order, on every task that both solve."),
-            text("No encoding solves a task at ", tools::number_text(far_times),
-                 " times the trained length or more: exact match stays below one half for models of this size."),
-            "Turning a quarter of a head carries further than turning all of it."};
+    return {
+        text("Beyond the trained length, the share of correct symbols falls in the published order (Kazemnejad et al. "
+             "2023): none and t5, then alibi, then ",
+             quarter_rope, ", then sinusoidal; between neighbours of this order, on every task that both solve."),
+        text("No encoding solves a task at ", tools::number_text(far_times),
+             " times the trained length or more: exact match stays below one half for models of this size."),
+        "Rotating a quarter of a head extrapolates further than rotating all of it."};
 }
 
 std::vector<std::string> outcomes_of(const TaskPlan& plan, const AllRuns& all) {

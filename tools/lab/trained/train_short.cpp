@@ -193,7 +193,7 @@ std::string sentence_of(const Plan& plan, const AllCosts& all, std::size_t a, st
     const Mean difference = paired(all, a, b);
     const std::string half = margin(difference.half) + " nats a letter ";
     if (verdict_of(plan, difference) == Verdict::undecided)
-        return text("whether ", plan.name(a), " costs less than ", plan.name(b), " is undecided (",
+        return text("it is undecided whether ", plan.name(a), " costs less than ", plan.name(b), " (",
                     figure(std::abs(difference.mean), 2), half, difference.mean < 0 ? "less" : "more",
                     plan.quick ? "; --quick trains too little to decide)" : ")");
     return text(plan.name(a), " costs ", figure(std::abs(difference.mean), 2), half, words_of(plan, difference),
@@ -226,10 +226,10 @@ Picture picture_of(const Plan& plan, const AllCosts& all) {
         }
     }
     if (plan.source.vocabulary() == LetterSource::letters)
-        curves.references = {{"who knows the text's table", LetterSource::entropy()}};
+        curves.references = {{"the best possible", LetterSource::entropy()}};
     return {
         "by-position",
-        text("In windows of ", 2 * plan.length, " ", sentence_of(plan, all, short_alibi, long_sinusoidal)),
+        text("In windows of ", 2 * plan.length, ", ", sentence_of(plan, all, short_alibi, long_sinusoidal)),
         text("position in windows of ", 2 * plan.length, " (trained up to ", plan.length, " or ", 2 * plan.length, ")"),
         "nats a letter", std::move(curves)};
 }
@@ -258,23 +258,35 @@ void judge(const Plan& plan, const AllCosts& all, const StepCosts& steps, Result
         pairs.add(plan.name(a), plan.name(b), difference.mean, known(difference.half), words_of(plan, difference));
     }
     const auto sentence = [&](std::size_t a, std::size_t b) {
-        return text("In windows of ", 2 * plan.length, " ", sentence_of(plan, all, a, b), " (", plan.seeds,
+        return text("In windows of ", 2 * plan.length, ", ", sentence_of(plan, all, a, b), " (", plan.seeds,
                     plan.seeds == 1 ? " seed)." : " seeds).");
     };
+    const auto cost = [&](std::size_t arm) { return figure(sample_of(means_of(all[arm])).mean()); };
+    const char* const verdict_words[] = {"", "ALiBi is better", "chance alone could explain the difference",
+                                         "sinusoids are better"};
+    result.answer = text(
+        plan.quick ? "After a tenth of the training, " : "In windows of twice its trained length, ",
+        plan.name(short_alibi), " tokens costs ", cost(short_alibi), " nats a letter, and ", plan.name(long_sinusoidal),
+        " costs ", cost(long_sinusoidal),
+        plan.quick
+            ? std::string("; a full run decides which is better")
+            : text(": ", verdict_words[static_cast<int>(verdict_of(plan, paired(all, short_alibi, long_sinusoidal)))]),
+        ". A step of ALiBi takes ", figure(steps.milliseconds[0], 2), " ms in place of ",
+        figure(steps.milliseconds[1], 2), ".");
     result.found = {sentence(short_alibi, long_sinusoidal), sentence(short_alibi, long_alibi),
                     sentence(short_sinusoidal, long_sinusoidal)};
     const Mean& ratio = steps.log_ratio;
     const Verdict faster = below(ratio.interval(), 0);
     const auto percent = [](double log) { return figure(100 * (std::exp(log) - 1), 2); };
-    result.found.push_back(
-        text("A step of ", rows, " tokens takes ", figure(steps.milliseconds[0]), " ms of a processor with ALiBi at ",
-             plan.length, " and ", figure(steps.milliseconds[1]), " ms with sinusoids at ", 2 * plan.length, " (",
-             percent(ratio.mean), " %, ", percent(ratio.low()), " to ", percent(ratio.high()), "): ",
-             faster == Verdict::held     ? "ALiBi's is faster"
-             : faster == Verdict::missed ? "ALiBi's is slower"
-                                         : "undecided which is faster",
-             "; training takes ", figure(steps.bytes[0] / 1048576), " and ", figure(steps.bytes[1] / 1048576), " MiB (",
-             figure(100 * (steps.bytes[0] / steps.bytes[1] - 1), 2), " %)."));
+    result.found.push_back(text(
+        "A step of ", rows, " tokens takes ", figure(steps.milliseconds[0]), " ms of processor time with ALiBi at ",
+        plan.length, " and ", figure(steps.milliseconds[1]), " ms with sinusoids at ", 2 * plan.length, " (",
+        percent(ratio.mean), " %, ", percent(ratio.low()), " to ", percent(ratio.high()), "): ",
+        faster == Verdict::held     ? "ALiBi is faster"
+        : faster == Verdict::missed ? "ALiBi is slower"
+                                    : "it is undecided which is faster",
+        ". Training takes ", figure(steps.bytes[0] / 1048576), " and ", figure(steps.bytes[1] / 1048576), " MiB (",
+        figure(100 * (steps.bytes[0] / steps.bytes[1] - 1), 2), " %)."));
     const auto came = [](Verdict verdict) {
         return verdict == Verdict::undecided ? "is undecided" : verdict == Verdict::held ? "held" : "was missed";
     };
@@ -283,8 +295,10 @@ void judge(const Plan& plan, const AllCosts& all, const StepCosts& steps, Result
     const bool learnt = plan.quick || learnt_by_all(plan, all[long_sinusoidal]);
     const std::string not_tested =
         text(" could not be tested: ", plan.name(long_sinusoidal), " has not learnt the texts (", figure(least),
-             " nats a letter; guessing costs ", figure(std::log(LetterSource::letters)), ", and whoever has learnt ",
-             figure(learnt_below()), " at most).");
+             " nats a letter; guessing costs ", figure(std::log(LetterSource::letters)),
+             ", and a model that has learnt "
+             "them costs at most ",
+             figure(learnt_below()), ").");
     const Verdict verdicts[] = {verdict_of(plan, paired(all, short_alibi, long_sinusoidal)),
                                 plan.quick ? Verdict::undecided
                                            : above(paired(all, short_sinusoidal, long_sinusoidal).interval(), 0)};
@@ -294,8 +308,8 @@ void judge(const Plan& plan, const AllCosts& all, const StepCosts& steps, Result
                                 steps.bytes[0] < steps.bytes[1] ? "smaller." : "no smaller."));
     result.tables.push_back(
         {"pairs",
-         text("In windows of ", 2 * plan.length, " ", sentence_of(plan, all, short_alibi, long_sinusoidal),
-              "; what one costs more than another, paired by seed"),
+         text("In windows of ", 2 * plan.length, ", ", sentence_of(plan, all, short_alibi, long_sinusoidal),
+              "; differences in cost, paired by seed"),
          std::move(pairs)});
     Figures costs{{"model", "milliseconds", "mebibytes"}, {}, 2};
     for (const std::size_t arm : {short_alibi, long_sinusoidal})
@@ -330,9 +344,10 @@ Plan plan_of(const Request& request) {
 Result run(const Request& request) {
     const Plan plan = plan_of(request);
     Result result;
-    result.expected = {"ALiBi trained at L costs less in windows of 2 L than sinusoids trained at 2 L.",
-                       "Sinusoids trained at L cost more there than sinusoids trained at 2 L: they do not carry.",
-                       "With as many tokens in a step, training at L takes less time and less memory than at 2 L."};
+    result.expected = {
+        "ALiBi trained at L costs less in windows of 2 L than sinusoids trained at 2 L.",
+        "Sinusoids trained at L cost more there than sinusoids trained at 2 L: they do not extrapolate.",
+        "With the same number of tokens in a step, training at L takes less time and less memory than at 2 L."};
     const StepCosts steps = measure_steps(plan, request);
     const AllCosts all = train_all(plan, request);
     result.tables = {
@@ -343,25 +358,25 @@ Result run(const Request& request) {
         text("L is ", plan.length, ". Every model: 2 layers, d_model 64, 4 heads of 16; AdamW, ", plan.steps,
              " steps of ", rows, " tokens, in sequences of L or 2 L; ", plan.seeds, " seeds; measured on ",
              plan.windows,
-             " windows of 2 L, the same for all. Verdicts are of this budget, in which an encoding that learns slowly "
-             "may not "
-             "have learnt to use what a text has shown: where sinusoids at 2 L have not, nothing is compared with "
-             "them."),
+             " windows of 2 L, the same for all. The verdicts are for this budget: an encoding that learns slowly may "
+             "not "
+             "have learnt to use the earlier text. If sinusoids at 2 L have not, nothing is compared with them."),
         plan.source.vocabulary() == LetterSource::letters
-            ? text(
-                  "Trained on made texts of ", LetterSource::letters,
-                  " letters: each text has a table of its own that says by which two a letter is mostly followed. What "
-                  "was read long ago is as useful as what was read just now, and the cost falls along a text for who "
-                  "can use it all. No natural text is like that; --corpus trains on the bytes of one, the last tenth "
-                  "kept back.")
-            : text("Trained on the bytes of ", plan.text, "; the last tenth is kept back and measured on."),
-        text("Differences are paired by seed, with Student's 95 % intervals over the seeds; undecided where one "
-             "contains zero",
-             plan.quick ? ", and whatever it contains with --quick, which trains a tenth of the steps." : "."),
-        "Steps of both kinds are timed in turns, one right after the other, on as many tokens, by the processor's time "
-        "for them; the interval is over pairs. Memory is what the library's trainer has taken after its first step: "
-        "weights, gradients, the "
-        "optimiser's averages and activations. The engine never holds a matrix of all queries by all keys."};
+            ? text("The training texts are generated, with ", LetterSource::letters,
+                   " letters. Each text has its own table with the two most frequent successors of each letter. Early "
+                   "letters are as useful as late ones, so the cost falls along a text for a model that can use all of "
+                   "it. "
+                   "No natural text is like that; --corpus trains on the bytes of one, without its last tenth.")
+            : text("The training text is the bytes of ", plan.text, "; its last tenth is for the measurement."),
+        text("Differences are paired by seed, with Student's 95 % intervals over the seeds. A result is undecided if "
+             "the "
+             "interval contains zero",
+             plan.quick ? ", and always with --quick, which trains a tenth of the steps." : "."),
+        "Steps of both kinds alternate, with the same number of tokens, and are measured in processor time; the "
+        "interval "
+        "is over pairs of steps. Memory is the memory of the library's trainer after its first step: weights, "
+        "gradients, "
+        "the optimiser's averages and activations. The engine never holds a matrix of all queries by all keys."};
     return result;
 }
 
@@ -372,10 +387,11 @@ constexpr std::string_view options[] = {"seeds", "corpus", "length"};
 extern const Experiment train_short_experiment;
 const Experiment train_short_experiment{
     .name = "train-short",
-    .summary = "is ALiBi trained at a length as good at twice that as sinusoids trained there, and what does it save?",
-    .details = "Small models trained on the spot: ALiBi and sinusoids, each at L and at 2 L, with as many tokens in a "
-               "step, all measured in windows of 2 L; time and memory of a step of training. The claim of Press, Smith "
-               "and Lewis 2022, arXiv 2108.12409.",
+    .summary = "Is ALiBi, trained on short texts, as good as sinusoids trained on texts twice as long?",
+    .details =
+        "Small models trained in this run: ALiBi and sinusoids, each at L and at 2 L, with the same number of tokens "
+        "in a step, all measured in windows of 2 L; time and memory of a training step. The claim is from Press, "
+        "Smith and Lewis 2022, arXiv 2108.12409.",
     .options = options,
     .seconds = 180,
     .quick_seconds = 15,

@@ -118,40 +118,6 @@ NamedFigures table_of(const char* name, const char* title, std::initializer_list
     return out;
 }
 
-// A point for each encoding. A question that this corpus cannot ask has no picture.
-void add_picture(std::vector<Picture>& pictures, const char* name, std::string title, const Field& field,
-                 const std::vector<WordRow>& rows, const WordLines& lines) {
-    const bool distance = field.largest == largest_distance;
-    Curves curves;
-    curves.interval = "95 % interval over the seeds";
-    for (const WordRow& row : rows) {
-        const Share share = over_seeds(row.trained, field);
-        if (std::isnan(share.mean)) return;
-        Series& series = curves.series.emplace_back();
-        series.label = row.encoding;
-        series.style = Series::Style::points;
-        series.x = {static_cast<double>(curves.series.size()) - 1};
-        curves.x_names.push_back(row.encoding);
-        series.y = {share.mean};
-        if (share.interval.known()) {
-            series.low = {share.interval.low};
-            series.high = {share.interval.high};
-        }
-    }
-    const auto add = [&curves](const char* label, double y) {
-        if (!std::isnan(y)) curves.references.push_back({label, y});
-    };
-    add("corpus by heart", lines.conditional.*field.value);
-    add("unigram", lines.unigram.*field.value);
-    add("uniform", lines.uniform.*field.value);
-    add("untrained", over_seeds(lines.untrained, field).mean);
-    if (distance) add("largest possible", largest_distance);
-    title += ": " + extremes_of(curves);
-    if (!std::isnan(lines.unigram.*field.value)) title += ", unigram " + figure(lines.unigram.*field.value, 2);
-    pictures.push_back(
-        {name, std::move(title), "encoding", distance ? "Jensen-Shannon distance" : "P(food)", std::move(curves)});
-}
-
 // "0.53 to 1.00": the smallest and the largest proportion of correct answers.
 std::string accuracies_of(const std::vector<WordRow>& rows, std::size_t depth) {
     double least = 1, most = 0;
@@ -162,13 +128,81 @@ std::string accuracies_of(const std::vector<WordRow>& rows, std::size_t depth) {
     return fixed_text(least, 2) + " to " + fixed_text(most, 2);
 }
 
+// "0.1 to 0.2"; "-" if this corpus cannot ask the question.
+std::string number_of(double value, int decimals) {
+    return std::isnan(value) ? "-" : fixed_text(value, decimals);
+}
+std::string range_text(const std::vector<WordRow>& rows, const Field& field, int decimals) {
+    double least = HUGE_VAL, most = -HUGE_VAL;
+    for (const WordRow& row : rows) {
+        const double mean = over_seeds(row.trained, field).mean;
+        least = std::min(least, mean);
+        most = std::max(most, mean);
+    }
+    return least > most ? "-" : fixed_text(least, decimals) + " to " + fixed_text(most, decimals);
+}
+
+// The share of correct answers on the order of two animals, by encoding, the best with one layer first.
+Picture order_picture(std::vector<WordRow> rows) {
+    std::stable_sort(rows.begin(), rows.end(), [](const WordRow& a, const WordRow& b) {
+        return accuracy_of(a.chase[0]).mean > accuracy_of(b.chase[0]).mean;
+    });
+    Curves curves;
+    curves.interval = "95 % interval over the seeds";
+    for (std::size_t d = 0; d < depths; ++d) {
+        Series& one = curves.series.emplace_back(series(d == 0 ? "one layer" : "two layers", Series::Style::points));
+        bool known = true;
+        for (std::size_t i = 0; i < rows.size(); ++i) {
+            const Share share = accuracy_of(rows[i].chase[d]);
+            one.x.push_back(static_cast<double>(i) + 0.15 * (2.0 * static_cast<double>(d) - 1)); // next to each other
+            one.y.push_back(share.mean);
+            one.low.push_back(share.interval.low);
+            one.high.push_back(share.interval.high);
+            known = known && share.interval.known();
+        }
+        if (!known) one.low.clear(), one.high.clear();
+    }
+    for (const WordRow& row : rows) curves.x_names.push_back(row.encoding);
+    curves.references = {{"guessing", 0.5}};
+    return {"order-by-encoding",
+            text("Who hunts whom? Correct answers with one layer: ", accuracies_of(rows, 0),
+                 "; with two layers: ", accuracies_of(rows, 1)),
+            "encoding", "share of correct answers", std::move(curves)};
+}
+
+// The published distances of all models, and of the baselines. A question that this corpus cannot ask is not shown.
+void add_published_picture(std::vector<Picture>& pictures, const std::vector<WordRow>& rows, const WordLines& lines) {
+    Curves curves;
+    for (const auto& [name, field] : {std::pair{"after \"food is\"", &food_is}, {"after \"good is\"", &good_is}})
+        if (!std::isnan(over_seeds(rows[0].trained, *field).mean)) {
+            const auto x = static_cast<double>(curves.x_names.size());
+            curves.x_names.emplace_back(name);
+            std::size_t at = 0;
+            const auto add = [&](const char* label, double y) {
+                if (at == curves.series.size()) curves.series.push_back(series(label, Series::Style::points));
+                if (!std::isnan(y)) curves.series[at].x.push_back(x), curves.series[at].y.push_back(y);
+            };
+            for (const WordRow& row : rows) add("trained models", over_seeds(row.trained, *field).mean);
+            ++at, add("untrained models", over_seeds(lines.untrained, *field).mean);
+            ++at, add("even guess", lines.uniform.*field->value);
+            ++at, add("word frequencies", lines.unigram.*field->value);
+            ++at, add("corpus by heart", lines.conditional.*field->value);
+        }
+    if (curves.series.empty()) return;
+    pictures.push_back({"published-distances",
+                        text("The published distances hardly differ between encodings: ",
+                             range_text(rows, curves.x_names[0] == "after \"food is\"" ? food_is : good_is, 3), " ",
+                             curves.x_names[0]),
+                        "prompt", "Jensen-Shannon distance from the words after \"is\"", std::move(curves)});
+}
+
 NamedFigures chase_table(const std::vector<WordRow>& rows) {
-    NamedFigures out{"order",
-                     text("Who hunts, who is hunted: one layer has ", accuracies_of(rows, 0), " right, two have ",
-                          accuracies_of(rows, 1),
-                          "; share of right answers on pairs kept back, and the largest change of a word's probability "
-                          "when the two animals change places"),
-                     {{"model"}, {}, 4}};
+    NamedFigures out{
+        "order",
+        text("Who hunts whom: share of correct answers on pairs that were not trained, ", accuracies_of(rows, 0),
+             " with one layer and ", accuracies_of(rows, 1),
+             " with two, and the largest change of a word's probability when the two animals change places"),
+        {{"model"}, {}, 4}};
     for (const int layers : layer_counts) {
         add_columns(out.figures.columns, "accuracy", "_" + std::to_string(layers));
         out.figures.columns.push_back("most_change_" + std::to_string(layers));
@@ -190,52 +224,64 @@ NamedFigures chase_table(const std::vector<WordRow>& rows) {
 
 // ---- Findings ---------------------------------------------------------------------------------
 
-// "0.1 to 0.2"; "-" if this corpus cannot ask the question.
-std::string number_of(double value, int decimals) {
-    return std::isnan(value) ? "-" : fixed_text(value, decimals);
-}
-std::string range_text(const std::vector<WordRow>& rows, const Field& field, int decimals) {
-    double least = HUGE_VAL, most = -HUGE_VAL;
+// The encodings by their answers on order, with one layer: clearly above three in four, at chance, or between.
+std::string answer_of(const std::vector<WordRow>& rows) {
+    std::string blind, between;
+    int told = 0, two = 0;
     for (const WordRow& row : rows) {
-        const double mean = over_seeds(row.trained, field).mean;
-        least = std::min(least, mean);
-        most = std::max(most, mean);
+        const double share = accuracy_of(row.chase[0]).mean;
+        const std::string name = row.encoding == "none" ? "`none`" : row.encoding;
+        if (share > 0.75)
+            ++told;
+        else
+            append(share < 0.6 ? blind : between, name);
+        two += accuracy_of(row.chase[1]).mean > 0.75;
     }
-    return least > most ? "-" : fixed_text(least, decimals) + " to " + fixed_text(most, decimals);
+    return text("With one layer, ", told, " of ", rows.size(),
+                " models tell who hunts whom (more than three answers of "
+                "four are correct)",
+                blind.empty() ? "" : "; guessing remains with " + blind,
+                between.empty() ? "" : "; in between are " + between, ". With two layers, ", two, " of ", rows.size(),
+                " do. The three published questions about the next word do not rank encodings.");
 }
 
 std::vector<std::string> notes_of(const Plan& plan, const std::vector<WordRow>& rows, const WordLines& lines) {
     std::vector<std::string> notes{
-        "js_food_is and js_good_is: distance of the model's next word after the prompt from the words that follow "
-        "\"is\" anywhere in the corpus; js_to_conditional: from those that follow in sentences that begin so. "
-        "Distances are square roots of the Jensen-Shannon divergence in nats and at most sqrt(ln 2) = 0.8326. _low, "
-        "_high: 95 % confidence interval of the mean over " +
+        "js_food_is and js_good_is are the distances of the model's next word after the prompt from the words after "
+        "\"is\" anywhere in the corpus. js_to_conditional is the distance from the next words in sentences with the "
+        "same "
+        "beginning. Distances are square roots of the Jensen-Shannon divergence in nats, at most sqrt(ln 2) = 0.8326. "
+        "_low "
+        "and _high are the 95 % confidence interval of the mean over " +
             std::to_string(plan.seeds) +
-            (plan.seeds == 1
-                 ? " seed: none."
-                 : " seeds, within what is possible (Wilson's, of nats Student's). What an interval does not "
-                   "decide is called undecided."),
-        "js_food_is cannot rank encodings: a model that predicts nothing but what follows \"is\", deaf to \"food\", "
-        "would have 0, and one that knows each sentence stands at the line of the corpus.",
-        "js_good_is cannot rank them either: if no sentence begins with \"good is\" nothing in training says what "
-        "follows, a great distance is as likely a sign of noise as of insight, and an untrained network has one for "
-        "free.",
+            (plan.seeds == 1 ? " seed: none."
+                             : " seeds, within the possible range (Wilson's; Student's for nats). If an interval does "
+                               "not decide, the "
+                               "result is undecided."),
+        "js_food_is cannot rank encodings. A model that ignores \"food\" and predicts the words after \"is\" would "
+        "have 0; "
+        "a model that knows each sentence has the distance of the corpus.",
+        "js_good_is cannot rank encodings either. If no sentence begins with \"good is\", training says nothing about "
+        "the "
+        "next word. A large distance can be noise: an untrained network has one, too.",
         lines.conditional.food_next == 0
-            ? "p_food_next: the corpus goes on with another word, so the right answer is 0, not a high one; "
-              "p_right_next and p_food_in_place ask for what is there."
+            ? "p_food_next: the corpus goes on with another word, so the correct answer is 0, not a high one; "
+              "p_right_next and p_food_in_place ask for the words of the corpus."
             : "p_food_next: P(food) in this corpus is " + number_of(lines.conditional.food_next, 4) +
-                  " there (-: no sentence begins so); p_right_next and p_food_in_place ask for what is there.",
+                  " there (-: no sentence begins with the prompt); p_right_next and p_food_in_place ask for the words "
+                  "of "
+                  "the corpus.",
         study_data::beside(),
-        "order: what ends in _1 is of models of one layer, in _2 of two; most_change is the largest over all seeds.",
-        "Each model is made of the engine's own layers: attention of eight heads and a gated feed-forward layer, "
-        "d_model 64, "
-        "trained for " +
+        "Table order: columns that end in _1 are of models of one layer, in _2 of two layers; most_change is the "
+        "largest "
+        "over all seeds.",
+        "Each model has attention of eight heads and a gated feed-forward layer, d_model 64, trained for " +
             std::to_string(plan.corpus_steps) + " steps (" + std::to_string(plan.chase_steps) +
-            " on the question of order) and asked through the engine's own inference. The published one has attention "
-            "alone, of 16 heads on 128."};
+            " on the question of order). The published model has attention alone, with 16 heads and a width of 128."};
     if (std::any_of(rows.begin(), rows.end(), [](const WordRow& row) { return row.encoding == "segment"; }))
-        notes.emplace_back("A sentence has one segment, so that segment adds the same to each word: it stands here as "
-                           "a second `none` with another start.");
+        notes.emplace_back(
+            "A sentence has one segment, so segment adds the same to each word: here it is a second `none` "
+            "with other initial weights.");
     return notes;
 }
 
@@ -244,41 +290,36 @@ Result run(const Request& request) {
     const std::vector<WordRow> rows = train_all(plan, request);
     const WordLines lines = lines_of(plan, rows);
     Result result;
-    result.tables = {
-        table_of("published", "The three questions as they were published", {food_is, good_is, food_next}, rows, lines),
-        table_of("fuller", "What the corpus itself has in these places", {truth, right_next, in_place, loss}, rows,
-                 lines),
-        chase_table(rows)};
-    add_picture(result.pictures, "food-is", "After \"food is\": distance from the words that follow \"is\"", food_is,
-                rows, lines);
-    add_picture(result.pictures, "good-is",
-                std::string("After \"good is\"") +
-                    (std::isnan(lines.conditional.good_is) ? ", which begins no sentence of the corpus" : "") +
-                    ": distance from the words that follow \"is\"",
-                good_is, rows, lines);
-    add_picture(result.pictures, "carbohydrates-are",
-                std::string("P(food) right after \"carbohydrates are\", ") +
-                    (std::isnan(lines.conditional.food_next) ? "which begins no sentence of the corpus"
-                                                             : "beside what the corpus has there"),
-                food_next, rows, lines);
+    result.tables = {table_of("published", "The three published questions", {food_is, good_is, food_next}, rows, lines),
+                     table_of("fuller", "The same places, compared with the corpus itself",
+                              {truth, right_next, in_place, loss}, rows, lines),
+                     chase_table(rows)};
+    result.pictures = {order_picture(rows)};
+    add_published_picture(result.pictures, rows, lines);
+    result.answer = answer_of(rows);
     if (const std::string missing = missing_words(plan.corpus); !missing.empty())
-        result.found.push_back("The corpus lacks " + missing +
-                               ": what needs these words was skipped. The question of "
-                               "order has sentences of its own.");
+        result.found.push_back(
+            "The corpus lacks " + missing +
+            ": the questions with these words were skipped. The question of order has sentences of its "
+            "own.");
     const auto untrained = [&lines](const Field& field) {
         return number_of(over_seeds(lines.untrained, field).mean, 3);
     };
     if (!plan.prompts.food_is.empty())
-        result.found.push_back("After \"food is\" all models stand at " + range_text(rows, food_is, 3) +
-                               ", the corpus known by heart at " + number_of(lines.conditional.food_is, 3) +
-                               ", an untrained network at " + untrained(food_is) + ".");
+        result.found.push_back("After \"food is\" the distance of all models is " + range_text(rows, food_is, 3) +
+                               "; the corpus known by heart has " + number_of(lines.conditional.food_is, 3) +
+                               ", an untrained network " + untrained(food_is) + ".");
     if (!plan.prompts.good_is.empty())
-        result.found.push_back("After \"good is\" all models stand at " + range_text(rows, good_is, 3) +
-                               ", an untrained network at " + untrained(good_is) + ".");
+        result.found.push_back(
+            "After \"good is\"" +
+            std::string(std::isnan(lines.conditional.good_is) ? ", which begins no sentence of the corpus," : "") +
+            " the distance of all models is " + range_text(rows, good_is, 3) + "; an untrained network has " +
+            untrained(good_is) + ".");
     if (!plan.prompts.carbohydrates_are.empty() && plan.prompts.food >= 0)
-        result.found.push_back("P(food) right after \"carbohydrates are\" is " + range_text(rows, food_next, 4) +
-                               " (chance " + number_of(lines.uniform.food_next, 4) + "), and where the corpus has it " +
-                               range_text(rows, in_place, 4) + ".");
+        result.found.push_back("Right after \"carbohydrates are\", P(food) is " + range_text(rows, food_next, 4) +
+                               " (chance " + number_of(lines.uniform.food_next, 4) +
+                               "); at the place of \"food\" in the corpus it is " + range_text(rows, in_place, 4) +
+                               ".");
     expectations_of(rows, lines).write_to(result);
     result.notes = notes_of(plan, rows, lines);
     return result;
@@ -291,14 +332,14 @@ constexpr std::string_view options[] = {"seeds", "corpus", "encodings"};
 extern const Experiment word_order_experiment;
 const Experiment word_order_experiment = {
     .name = "word-order",
-    .summary = "what can three questions about the next word tell, and which encodings tell the order of words?",
-    .details = "For each encoding and seed a model of one layer learns twenty sentences (--corpus for others: a "
-               "sentence a line; what needs words that it lacks is skipped) and is asked for the next word after "
-               "\"food is\", \"good is\" and \"carbohydrates "
-               "are\", as in Ben Kurzion, Investigating Transformer Positional Encodings "
-               "(github.com/benkurzion/Transformer), beside what guessing, word counts, an untrained network and the "
-               "corpus itself answer. Then models of one and two layers learn \"cat chases mouse hunter cat\" and "
-               "\"... prey mouse\" over ordered pairs of ten animals and are asked about pairs that they never saw.",
+    .summary = "Which encodings learn the order of words?",
+    .details =
+        "Models of one and two layers learn \"cat chases mouse hunter cat\" and \"cat chases mouse prey mouse\" "
+        "over ordered pairs of ten animals and answer for pairs that they never saw. For each encoding and seed, a "
+        "model of one layer also learns twenty sentences (--corpus for others, a sentence a line) and predicts the "
+        "next word after \"food is\", \"good is\" and \"carbohydrates are\", as in Ben Kurzion, Investigating "
+        "Transformer Positional Encodings (github.com/benkurzion/Transformer). Guessing, word counts, an untrained "
+        "network and the corpus itself are the baselines.",
     .options = options,
     .seconds = 280,
     .quick_seconds = 85,

@@ -67,21 +67,26 @@ Expectations expectations_of(const std::vector<WordRow>& rows, const WordLines& 
         Judgement& judgement = e.expect(std::move(sentence), " on these models and this corpus");
         for (const WordRow& row : rows) judgement.add(judge(row, lines), row.encoding);
     };
-    add("Every trained model knows the corpus by heart: after \"food is\" its distance from what the corpus goes on "
-        "with is below 0.05, and below that of the words' frequencies, whatever its encoding.",
+    add("Every trained model knows the corpus by heart: after \"food is\" its distance from the next words of the "
+        "corpus is "
+        "below 0.05, and below the distance of the word frequencies, with every encoding.",
         learns_conditional);
-    add("On the published measure, the distance from the words after \"is\" anywhere, all models therefore stand "
-        "within 0.05 of the line of a model that knows the corpus by heart, which is not 0: less is not better.",
+    add("On the published measure, the distance from the words after \"is\" anywhere, all models are therefore within "
+        "0.05 "
+        "of a model that knows the corpus by heart. That distance is not 0, so less is not better.",
         published_measure_meets_its_line);
-    add("P(food) right after \"carbohydrates are\", where the corpus never has it, is below half of chance for every "
-        "trained model, and where the corpus has it, some words later, above one half.",
+    add("Right after \"carbohydrates are\", where the corpus never has \"food\", P(food) is below half of chance for "
+        "every "
+        "trained model. Some words later, where the corpus has it, P(food) is above one half.",
         food_is_not_next);
-    add("One layer without position reads a bag of words: exchanging the two animals changes no probability but by "
-        "rounding (below 0.0001) and exactly half of its answers are right.",
+    add("One layer without position reads a bag of words: exchanging the two animals changes probabilities only by "
+        "rounding "
+        "(below 0.0001), and exactly half of its answers are correct.",
         silent_is_a_bag);
-    add("With a position one layer tells the orders apart: at least three of four answers are right.",
+    add("With a position, one layer tells the orders apart: at least three of four answers are correct.",
         others_see_order);
-    add("Two layers tell them apart without one too, since the causal mask gives the words before them away.",
+    add("Two layers tell them apart even without a position, because the causal mask reveals the number of words "
+        "before.",
         all_see_order_at_two);
     return e;
 }
