@@ -175,7 +175,7 @@ Figures figures_of(const Picture& picture) {
 }
 
 std::string text_of(const Experiment& experiment, const Result& result, Screen screen, bool all) {
-    constexpr std::size_t few_pictures = 2, few_rows = 12, few_map_rows = 32;
+    constexpr std::size_t few_pictures = 2, few_rows = 32, few_records = 4, few_map_rows = 32;
     if (!all) screen.rows = few_map_rows;
     std::string out = wrapped(std::string(experiment.name) + ": " + std::string(experiment.summary), screen.width, 0) +
                       "\n\n" + wrapped(result.answer, screen.width, 0) + "\n";
@@ -187,7 +187,7 @@ std::string text_of(const Experiment& experiment, const Result& result, Screen s
         else
             only_named.push_back("picture " + result.pictures[i].name + ": " + result.pictures[i].title);
     for (const NamedFigures& table : result.tables)
-        if (all || table.figures.rows.size() <= few_rows)
+        if (all || table.figures.rows.size() <= (has_sentences(table.figures) ? few_records : few_rows))
             out += "\n" + wrapped(table.title, screen.width, 0) + "\n\n" +
                    (has_sentences(table.figures) ? tools::records(for_readers(table.figures), screen.width)
                                                  : tools::in_width(for_readers(table.figures), screen.width));
