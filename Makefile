@@ -56,8 +56,8 @@ TEST_SOURCES := $(filter-out tests/fuzz/% tests/install/%,$(wildcard tests/*.cpp
 ifeq ($(MACHINE),aarch64) # who may use tiles
 TEST_SOURCES := $(filter-out tests/kernels/tiles_test.cpp,$(TEST_SOURCES))
 endif
-ifeq ($(MODE),tsan) # only these are run
-TEST_SOURCES := $(filter-out %_test.cpp,$(TEST_SOURCES)) $(shell grep -l Thread $(filter %_test.cpp,$(TEST_SOURCES)))
+ifeq ($(MODE),tsan) # only these are run; the lab has no threads of its own
+TEST_SOURCES := $(filter-out %_test.cpp,$(TEST_SOURCES)) $(filter-out tests/lab/%,$(shell grep -l Thread $(filter %_test.cpp,$(TEST_SOURCES))))
 endif
 # Under the address sanitizer the tests and the lab, which computes by the engine, are the release's objects: to instrument them
 # takes longer than all else. What tests the lab, or takes malloc's place, is left out. make sweeps has it all.
@@ -117,7 +117,7 @@ $(BUILD)/ordo-lab: $(call objects,tools/lab/main.cpp) $(BUILD)/liblab.a $(BUILD)
 	$(link) $(LIBS) $(TOOL_LIBS) -o $@
 
 # What may be instrumented comes first: of an inline function that several objects have, the linker takes the first.
-$(BUILD)/ordo_tests: $(call objects,$(LIB_SOURCES) $(TOOL_SOURCES) $(LAB_SOURCES) $(TEST_SOURCES))
+$(BUILD)/ordo_tests: $(call objects,$(LIB_SOURCES) $(TOOL_SOURCES) $(if $(filter tsan,$(MODE)),,$(LAB_SOURCES)) $(TEST_SOURCES))
 	$(call say,LINK ,$@)
 	$(link) $(LIBS) $(TOOL_LIBS) -lgtest_main -lgtest -pthread -o $@
 
