@@ -19,7 +19,7 @@ std::size_t help_width() {
 }
 
 constexpr std::string_view purpose =
-    "Ordo runs small transformer language models whose positional encoding can be exchanged.";
+    "Ordo runs and trains small transformer language models, and lets you replace their positional encoding.";
 
 // The options of ordo without a verb.
 struct GlobalOption {
@@ -39,7 +39,7 @@ struct Note {
 };
 constexpr Note exit_codes[] = {
     {"0", "Success."},
-    {"1", "Another failure."},
+    {"1", "Any other failure."},
     {"2", "Usage: an unknown option, a value out of range, or an encoding that is unknown or not the trained one."},
     {"3", "A malformed or unsupported model file."},
     {"4", "A limit was exceeded: length, context, memory."},
@@ -47,8 +47,8 @@ constexpr Note exit_codes[] = {
     {"130", "Stopped by Ctrl-C (143: by SIGTERM)."},
 };
 constexpr Note environment[] = {
-    {"ORDO_WEIGHTS", "The first directory to search for weights without --model. The next are ../share/ordo/weights, "
-                     "relative to the program, and the build tree."},
+    {"ORDO_WEIGHTS", "The first directory to search for weights without --model. After it come ../share/ordo/weights, "
+                     "relative to the program, and the weights of the build tree."},
     {"OMP_NUM_THREADS", "The number of threads without --threads."},
     {"NO_COLOR", "If set, print without colour. Otherwise, a terminal shows prompts and the lab's pictures in colour."},
 };

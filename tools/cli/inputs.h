@@ -7,13 +7,13 @@
 namespace ordo::tools {
 
 inline constexpr Option prompt_options[] = {
-    {.letter = 'p', .name = "prompt", .kind = Kind::text, .value = "TEXT", .help = "The text."},
+    {.letter = 'p', .name = "prompt", .kind = Kind::text, .value = "TEXT", .help = "The input text."},
     {.letter = 'f',
      .name = "file",
      .kind = Kind::path,
      .value = "FILE",
      .help = "Read FILE; - is stdin, as is a pipe without -p."},
-    {.name = "special", .help = "Read <|endoftext|> and its like as special tokens."},
+    {.name = "special", .help = "Read <|endoftext|> and the like as special tokens."},
 };
 
 // The options of a verb whose text is not a prompt.

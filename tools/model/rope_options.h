@@ -9,7 +9,7 @@ namespace ordo::tools {
 inline constexpr Option rope_options[] = {
     {.name = "rope-scaling",
      .kind = Kind::choice,
-     .value = "LAW",
+     .value = "METHOD",
      .help = "none|linear|ntk|dynamic|yarn: the scaling of frequencies. Default: as in the file, or linear."},
     {.name = "rope-scale",
      .kind = Kind::number,
@@ -22,7 +22,7 @@ inline constexpr Option rope_options[] = {
      .value = "N",
      .least = 0.0001,
      .most = 1e12,
-     .help = "The base of the frequencies, theta."},
+     .help = "Theta, the base of the frequencies of column pairs."},
     {.name = "rope-freq-scale",
      .kind = Kind::number,
      .value = "N",
@@ -40,8 +40,8 @@ inline constexpr Option rope_options[] = {
      .value = "X",
      .least = -1,
      .most = 1,
-     .help = "For yarn: the share of the mix by the betas. 0: scale all frequencies, and not queries and keys. Default "
-             "and below 0: as in the file, or 1."},
+     .help = "For yarn: a factor of the unscaled part of each frequency. 0: scale all pairs, but not queries and keys. "
+             "Default and below 0: as in the file, or 1."},
     {.name = "yarn-attn-factor",
      .kind = Kind::number,
      .value = "X",
@@ -53,13 +53,13 @@ inline constexpr Option rope_options[] = {
      .value = "N",
      .least = 0.001,
      .most = 1'000'000,
-     .help = "For yarn: from N rotations in the original context on, a pair keeps its frequency. Default: 32."},
+     .help = "For yarn: a pair that makes N rotations or more in the original context is not scaled. Default: 32."},
     {.name = "yarn-beta-slow",
      .kind = Kind::number,
      .value = "N",
      .least = 0.001,
      .most = 1'000'000,
-     .help = "For yarn: up to N rotations, the frequency of a pair is divided by --rope-scale. Default: 1."},
+     .help = "For yarn: a pair that makes N rotations or fewer is scaled by the full 1 / --rope-scale. Default: 1."},
 };
 inline constexpr OptionGroup rope_group{"RoPE", rope_options};
 

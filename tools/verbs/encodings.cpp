@@ -28,7 +28,7 @@ constexpr Option options[] = {
      .fallback = "128",
      .least = 1,
      .most = 65'536,
-     .help = "The width of the model for limits and values."},
+     .help = "The width of the model, for the printed limits and parameters."},
     {.name = "heads",
      .kind = Kind::integer,
      .value = "H",
@@ -53,7 +53,7 @@ constexpr Option options[] = {
      .kind = Kind::choice,
      .value = "FORMAT",
      .fallback = "text",
-     .help = "text|md|csv|json: the list. An explanation is text or json."},
+     .help = "text|md|csv|json: the format of the list. An explanation is text or json."},
 };
 constexpr OptionGroup groups[] = {{"Encodings", options}, rope_group, common_group};
 
@@ -300,8 +300,8 @@ void show_model(const Arguments& arguments, Format format) {
         "trained with: " + trained.spec() + ", on " + std::to_string(source.blueprint.context) + " tokens\n";
     if (now.spec() != trained.spec()) head += "now: " + now.spec() + "\n";
     head += sound < unlimited ? "sound: positions below " + grouped(static_cast<std::uint64_t>(sound)) +
-                                    "; there something is new to the weights, an angle or the end of a table\n\n"
-                              : "sound: all positions, by the law of the encoding\n\n";
+                                    "; from there on, an angle is new to the weights or a table has ended\n\n"
+                              : "sound: all positions, by the formula of the encoding\n\n";
     write_out(for_stdout(head) + for_stdout(layers) + (pairs.rows.empty() ? "" : "\n" + for_stdout(pairs)));
 }
 
@@ -337,7 +337,7 @@ const Verb encodings_verb{
                "pattern((rope+alibi),none). With a name or a spec, such as rope:theta=500000 or segment+learned, print "
                "its formula, its parameters "
                "and the full spec. With --model alone, print the encoding of each layer, the frequency of each rotated "
-               "pair of columns, and the position up to which the model meets only trained values.",
+               "pair of columns, and the number of positions whose values all occurred in training.",
     .groups = groups,
     .run = run};
 

@@ -217,14 +217,14 @@ int run(const Arguments& arguments) {
 } // namespace
 
 extern const Verb generate_verb;
-const Verb generate_verb{.name = "generate",
-                         .operand = "MODEL",
-                         .summary = "Continue a prompt",
-                         .details =
-                             "Without -m and --encoding, the shipped storyteller writes. An encoder-decoder prints "
-                             "only the text of its decoder. In files and pipes, CR LF is a newline, and the last "
-                             "newline is dropped. Models below 4 million parameters use one thread by default.",
-                         .groups = generate_table::groups,
-                         .run = run};
+const Verb generate_verb{
+    .name = "generate",
+    .operand = "MODEL",
+    .summary = "Continue a prompt",
+    .details = "Without a model and --encoding, the shipped storyteller.safetensors writes, with rope. An "
+               "encoder-decoder prints only the text of its decoder. In a text from a file or a pipe, CR LF is a "
+               "newline, and the last newline is dropped. Models below 4 million parameters use one thread by default.",
+    .groups = generate_table::groups,
+    .run = run};
 
 } // namespace ordo::tools

@@ -184,12 +184,13 @@ const Verb train_verb{
     .operand = "TEXT",
     .summary = "Train a model on a text",
     .details =
-        "A text and --out are required. The default is AdamW with a warm-up and a cosine decay. The first Ctrl-C stops "
-        "the run and saves the checkpoint, or without --checkpoint the weights, as OUT.partial. A run whose loss or "
-        "weights are not finite, or whose loss stays "
-        "above twice its first value, ends with exit code 1 and leaves --out as it was. If `make mpi` built the "
+        "A text and --out are required. The optimizer is AdamW by default. Its learning rate rises in a warm-up and "
+        "then falls along a cosine. The first Ctrl-C stops the run and saves the checkpoint. Without --checkpoint, it "
+        "saves the weights as OUT.partial. A run ends with exit code 1, and leaves --out as it was, if its loss or "
+        "weights are not finite or its loss stays above twice the first value. If `make mpi` built the "
         "program, `mpirun -n 4 ordo train ...` splits every batch over 4 processes, which read the same files and sum "
-        "their gradients. Its Ctrl-C leaves them a second to save; --mca odls_base_sigkill_timeout changes that.",
+        "their gradients. After Ctrl-C, mpirun gives them a second to save; --mca odls_base_sigkill_timeout changes "
+        "that.",
     .groups = train_table::groups,
     .run = run};
 
