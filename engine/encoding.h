@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A positional encoding overrides the moments of a forward pass that it acts on, and names them:
+// The interface of a positional encoding. A forward pass has seven moments at which position can enter. An encoding
+// overrides the method of each moment at which it acts, and moments() names these moments:
 //
 //   struct Slope : ordo::Encoding { // a score falls with the distance of its key: ALiBi, with one slope for all heads
 //       std::string spec() const override { return "slope"; }
@@ -10,8 +11,8 @@
 //       }
 //   };
 //
-// Model::load(file, std::make_unique<Slope>()) puts it into a model; engine/examples/own_encoding.cpp is a whole
-// program. Part of ordo.h, which includes this file. engine/encoding has one file for each encoding of Ordo.
+// Model::load(file, std::make_unique<Slope>()) puts the encoding into a model. engine/examples/own_encoding.cpp is a
+// whole program. ordo.h includes this file. engine/encoding has one file for each encoding of Ordo.
 #pragma once
 
 #if __cplusplus < 201709L
@@ -33,7 +34,8 @@
 
 namespace ordo {
 
-// The moments of a forward pass at which position can enter:
+// The moments, in capitals, between the steps of a forward pass. Braces hold the steps of each of n layers. wo is the
+// output projection of attention.
 //   ids > embedding > EMBED > n x { norm > OBSERVE > q,k,v > ROTATE > cache > q.k*scale > cap > BIAS > RESCORE > mask
 //   > softmax (SINK) > .v > MIX > wo ... }
 enum Moment : unsigned {
@@ -47,8 +49,9 @@ enum Moment : unsigned {
 };
 
 // ---- The rows that a moment is given ----------------------------------------------------------
+// In shapes, n is the number of rows, d is d_model, and e is d_head.
 
-// A row-major matrix of floats in memory of the caller; rows may lie apart (stride in floats).
+// A row-major matrix of floats in memory of the caller. Row i + 1 begins stride floats after row i.
 struct View {
     float* data = nullptr;
     int rows = 0;
@@ -57,7 +60,7 @@ struct View {
 
     float* row(int i) const { return data + static_cast<std::ptrdiff_t>(i) * stride; }
 };
-// The same, for reading.
+// A View that is only read.
 struct ConstView {
     const float* data = nullptr;
     int rows = 0;
@@ -69,19 +72,19 @@ struct ConstView {
     const float* row(int i) const { return data + static_cast<std::ptrdiff_t>(i) * stride; }
 };
 
-// Position ids of some rows, [rows, axes]: any integers >= 0; gaps and repeats are allowed. Text has one axis. More
-// axes are for places in a plane or in time (M-RoPE, Wang et al. 2024); an encoding of one axis reads the first.
+// The position ids of some rows, [rows, axes]: any integers >= 0, also with gaps and repeats. Text has one axis. More
+// axes are for places in a plane or in time (M-RoPE, Wang et al. 2024). An encoding of one axis reads the first.
 class Positions {
 public:
     Positions() = default;
-    Positions(std::span<const int> ids, int axes = 1) : ids_(ids), axes_(axes) {} // NOLINT: a list of ids is one
-    Positions(const std::vector<int>& ids) : ids_(ids) {}                         // NOLINT: likewise
+    Positions(std::span<const int> ids, int axes = 1) : ids_(ids), axes_(axes) {} // NOLINT: implicit
+    Positions(const std::vector<int>& ids) : ids_(ids) {}                         // NOLINT: implicit
 
-    // Rows; none if the number of axes makes no sense, which every taker of positions refuses.
+    // The number of rows; 0 if axes() is below 1, which every function that takes positions refuses.
     std::size_t size() const { return axes_ < 1 ? 0 : ids_.size() / static_cast<std::size_t>(axes_); }
     bool empty() const { return ids_.empty(); }
     int axes() const { return axes_; }
-    // The same, if each is known to be the one before plus one, as in plain text: no later check is needed.
+    // The same positions, marked if each is known to be the previous plus one, as in plain text. This saves checks.
     Positions known_consecutive(bool known) const {
         Positions same = *this;
         same.consecutive_ = known;
@@ -89,7 +92,7 @@ public:
     }
     bool known_consecutive() const { return consecutive_; }
     int operator[](std::integral auto row) const { return at(row, 0); }
-    // An axis that is missing equals the first: text is the same on all.
+    // A missing axis equals the first, because a text has the same positions on all axes.
     int at(std::integral auto row, int axis) const {
         return ids_[static_cast<std::size_t>(row) * static_cast<std::size_t>(axes_) +
                     static_cast<std::size_t>(axis < axes_ ? axis : 0)];
@@ -106,19 +109,20 @@ private:
     bool consecutive_ = false;
 };
 
-// Tokens, for EMBED.
+// The rows of some tokens, for EMBED and Session::feed().
 struct TokenRows {
     Positions positions = {};
     std::span<const int> segments = {}; // one for each row, or empty: all rows are of segment 0
-    // Likewise, nonzero for padding, or empty: no row is padding. A padded row takes its position; otherwise it is
-    // neither computed nor kept.
+    // One for each row, nonzero for padding, or empty: no row is padding. A row of padding uses up its position, but is
+    // neither computed nor cached.
     std::span<const int> padding = {};
-    // Rows that later calls bring: where angles depend on the length of the text (LongRoPE), these rows count already.
+    // The number of rows that later calls add. If angles depend on the length of the text (LongRoPE), the length
+    // includes these rows.
     int to_come = 0;
 };
 
 enum class Role { query, key };
-// Some heads of a layer, for ROTATE: query heads, or key/value heads, by the role.
+// Some heads of a layer, for ROTATE. The role says whether they are query heads or key/value heads.
 struct HeadRows {
     int layer = 0;
     int first_head = 0, n_heads = 0; // x holds these heads next to each other, [n, n_heads * e]
@@ -126,31 +130,31 @@ struct HeadRows {
     Positions positions = {}; // one for each row
 };
 
-// What an encoding reads of a Tile besides positions. Only an encoding that reads something pays for it.
+// The parts of a Tile that an encoding reads besides positions. Only the parts that it reads cost time.
 enum Reads : unsigned { reads_queries = 1, reads_keys = 2, reads_state = 4 };
 
-// Some queries of one head, and the keys of one sequence that they attend to, for BIAS, RESCORE and MIX. The keys
-// follow each other in the sequence, as do the queries. A view that reads() does not name has no data.
+// Some queries of one head, and keys of the same sequence that they attend to, for BIAS, RESCORE and MIX. The queries
+// are consecutive tokens, and so are the keys. A view that reads() does not name has no data.
 struct Tile {
-    int layer = 0, head = 0;            // of the query heads
-    float scale = 1;                    // that q.k was multiplied by
-    int first_query = 0, first_key = 0; // their indices in the sequence
-    Positions queries = {}, keys = {};
+    int layer = 0, head = 0;               // head counts query heads
+    float scale = 1;                       // the factor of q.k
+    int first_query = 0, first_key = 0;    // their indices in the sequence
+    Positions queries = {}, keys = {};     // the positions of the queries and of the keys
     View q = {};                           // [n_queries, e], as after ROTATE
     View k = {};                           // [n_keys, e], as after ROTATE
     View query_state = {}, key_state = {}; // [n, state_floats()], as OBSERVE wrote them
 };
 
-// A backward adds the gradients of a Tile's views to these. A view that reads() does not name has no data.
+// The gradients of a Tile's views, to which a backward pass adds. A view that reads() does not name has no data.
 struct TileGradient {
     View q = {}, k = {}, query_state = {}, key_state = {};
-    std::span<const View> tensors = {}; // one for each of tensors(); of a tensor per layer, that of the tile's layer
+    std::span<const View> tensors = {}; // one for each of tensors(); if per layer, of the tile's layer
 };
 
 // ---- The model and the tensors ----------------------------------------------------------------
 
 enum class Mask { causal, bidirectional };
-// The sizes of the model that an encoding is made for, and the layers that it acts in.
+// The sizes of the model that an encoding is made for, and the layers in which it acts.
 struct Dims {
     int d_model = 0;
     int n_heads = 0;
@@ -159,10 +163,10 @@ struct Dims {
     int context = 0;    // trained context, in tokens
     int n_kv_heads = 0; // 0: as many as n_heads
     Mask mask = Mask::causal;
-    std::vector<int> layers = {}; // that the encoding acts in, ascending; empty: all
+    std::vector<int> layers = {}; // in which the encoding acts, ascending; empty: all
 
     int layer_count() const { return layers.empty() ? n_layers : static_cast<int>(layers.size()); }
-    // The index among those layers, for tables of one row a layer; -1 for a layer that the encoding does not act in.
+    // The index of a layer among these layers, for tables with one row for each. -1: the encoding does not act in it.
     int slot(int layer) const;
 };
 
@@ -170,7 +174,7 @@ struct Dims {
 struct InitialValues {
     enum class Kind { normal, uniform, constant, own };
     Kind kind = Kind::normal;
-    float a = 0, b = 0.02f; // mean and standard deviation; least and greatest; the constant in a
+    float a = 0, b = 0.02f; // normal: mean and standard deviation; uniform: least and greatest; constant: a
     std::function<void(std::span<float> out, std::uint64_t seed)> own = {};
 
     static InitialValues normal(float deviation, float mean = 0) { return {Kind::normal, mean, deviation}; }
@@ -183,8 +187,8 @@ struct InitialValues {
 
 // A tensor that an encoding wants stored with the weights.
 struct TensorSpec {
-    // "weight" is stored as "encoding.NAME.weight"; a tensor per layer as "encoding.NAME.layers.N.weight", one for each
-    // layer that the encoding acts in.
+    // "weight" is stored as "encoding.NAME.weight". If per_layer, it is "encoding.NAME.layers.N.weight", one for each
+    // layer in which the encoding acts.
     std::string name = {};
     std::vector<std::int64_t> shape = {}; // rank 1 or 2
     bool trainable = true;
@@ -200,79 +204,77 @@ struct Table;
 struct TableRows;
 struct TableRequest;
 
-// How a transformer learns order. Attention never learns which encoding it holds. After bind() and prepare() every
-// method is const and may run on many threads at once. Calls come once per layer and some rows, never per element. n
-// stands for rows, d for d_model, e for d_head. No moment may throw; each may be called for some of a pass's rows or
-// heads at a time.
+// A positional encoding. The engine calls bind(), then prepare(), then the moments. The methods that it calls after
+// prepare() are const, and many threads may call them at once. A call covers some or all of a pass's rows or heads in
+// one layer, never a single element. A moment must not throw.
 //
-// Each moment has a backward. Given the gradient of the moment's output, it computes the gradients of the inputs and
-// adds those of the tensors to `grads` (one for each of tensors(); of a tensor per layer, that of the call's layer). An
-// encoding names its backwards in gradients(); the defaults throw Error(usage).
+// Each moment has a backward pass. Given the gradient of the moment's output, it computes the gradients of the inputs.
+// It adds the gradients of the tensors to `grads`, one for each of tensors(); of a tensor per layer, that of the call's
+// layer. gradients() names the backward passes that exist. The others throw Error(usage).
 class Encoding {
 public:
     virtual ~Encoding() = default;
 
     // The canonical spec with every parameter written out, e.g. "rope:theta=10000,pairing=adjacent,width=32".
     virtual std::string spec() const = 0;
-    // A set of Moment bits.
+    // The moments at which the encoding acts: a set of Moment bits.
     virtual unsigned moments() const = 0;
-    // The moments that have a backward. Training needs one of each moment, except of a BIAS that reads nothing or a
-    // SINK if no tensor is trained; an encoding without it is refused by name before the first step.
+    // The moments that have a backward pass. Training needs it for each of moments(), or throws before the first step.
+    // If no tensor is trained, a SINK and a BIAS that reads nothing do without.
     virtual unsigned gradients() const { return 0; }
 
-    // EMBED: in place on x [n, d], before the first layer.
+    // EMBED: changes x [n, d] in place, before the first layer.
     virtual void embed(View /*x*/, const TokenRows&) const {}
-    // dx [n, d]: the gradient after embed(), in place that before it; x is the input of embed().
+    // dx [n, d] holds the gradient of the output, and is replaced by that of the input. x is the input of embed().
     virtual void embed_backward(View dx, View x, const TokenRows&, std::span<const View> grads) const;
 
-    // ROTATE: in place on x [n, n_heads * e], queries or keys of one layer: of all its heads or of some.
+    // ROTATE: changes x [n, n_heads * e] in place: the queries or keys of all or some heads of one layer.
     virtual void rotate(View /*x*/, const HeadRows&) const {}
-    // dx in place: the gradient after rotate(), then that before it; x is the output of rotate().
+    // dx holds the gradient of the output, and is replaced by that of the input. x is the output of rotate().
     virtual void rotate_backward(View dx, View x, const HeadRows&, std::span<const View> grads) const;
-    // False for a role whose rows rotate() leaves as they are.
+    // False if rotate() leaves the rows of this role unchanged.
     virtual bool rotates(Role) const { return (moments() & moment_rotate) != 0; }
 
-    // BIAS: added to scores [n_queries, n_keys] of one head, which are scaled and capped. Entries that the mask
-    // hides may be present and are ignored afterwards.
+    // BIAS: adds to scores [n_queries, n_keys] of one head, which are scaled and capped. They may include entries that
+    // the mask hides; these are ignored afterwards.
     virtual void bias(View /*scores*/, const Tile&) const {}
     // d_scores: the gradient of the scores, zero where the mask hides them.
     virtual void bias_backward(View d_scores, const Tile&, const TileGradient&) const;
 
     // OBSERVE: reads x [n, d], the input of a layer's attention, and writes state [n, state_floats()], which the cache
-    // keeps, truncates and batches. before: the state of the token before the first row, or null at the start of a
-    // sequence. All rows of a sequence come in order and in one call each pass.
+    // keeps with the token. before: the state of the token before the first row, or null at the start of a sequence. A
+    // pass makes one call for each sequence and layer, with all its rows of that sequence in order.
     virtual void observe(View /*x*/, int /*layer*/, Positions, const float* /*before*/, View /*state*/) const {}
-    // Of a whole sequence. d_state [n, state_floats()]: the gradient of the state, which may be overwritten; dx is
-    // added to.
+    // Takes a whole sequence, and adds to dx. It may overwrite d_state [n, state_floats()], the gradient of the state.
     virtual void observe_backward(View d_state, View x, int layer, Positions, View state, View dx,
                                   std::span<const View> grads) const;
     virtual int state_floats() const { return 0; }
 
-    // RESCORE: in place on scores [1, n_keys] of one query and all the keys that it may see, biased.
+    // RESCORE: changes scores [1, n_keys] in place, after BIAS: one query and all the keys that it may see.
     virtual void rescore(View /*scores*/, const Tile&) const {}
-    // d_scores in place; scores are the input of rescore().
+    // d_scores holds the gradient of the output, and is replaced by that of the input, which is in scores.
     virtual void rescore_backward(View d_scores, View scores, const Tile&, const TileGradient&) const;
 
-    // MIX: adds to out [n_queries, e] of one head. weights [n_queries, n_keys]: the softmax, zero where masked. A long
-    // sequence may come in chunks of keys, with weights that sum to one in each.
+    // MIX: adds to out [n_queries, e], the output of one head. weights [n_queries, n_keys]: the softmax, zero where
+    // masked. A long sequence may come in chunks of keys, each with weights that sum to one.
     virtual void mix(View /*out*/, View /*weights*/, const Tile&) const {}
-    // d_weights is added to.
+    // Adds to d_weights.
     virtual void mix_backward(View d_out, View weights, View d_weights, const Tile&, const TileGradient&) const;
 
-    // SINK: a logit that stands in the denominator of a head's softmax and has no value.
+    // SINK: returns a logit that counts in the denominator of a head's softmax, and that has no value vector.
     virtual float sink(int /*layer*/, int /*head*/) const { return -std::numeric_limits<float>::infinity(); }
     virtual void sink_backward(int layer, int head, float d_sink, std::span<const View> grads) const;
 
-    // A set of Reads bits, for BIAS, RESCORE and MIX.
+    // The parts of a Tile that BIAS, RESCORE and MIX read: a set of Reads bits.
     virtual unsigned reads() const { return 0; }
 
-    // Tensors stored with the weights. bind() hands them over in the same order (rank 1 as one row) before anything
-    // else is called, once for each layer that the encoding acts in; tensors that are not per layer are the same each
-    // time. The views stay valid as long as the encoding.
+    // Tensors stored with the weights. bind() passes them in the same order (rank 1 as one row), once for each layer in
+    // which the encoding acts, before prepare(). Tensors that are not per layer are the same each time. The views stay
+    // valid as long as the encoding.
     virtual std::vector<TensorSpec> tensors() const { return {}; }
     virtual void bind(int /*layer*/, std::span<const View> /*tensors*/) {}
-    // Build tables for positions 0 .. n_positions - 1, from the tensors too: called again when training has changed
-    // them. Positions beyond still work, more slowly.
+    // Builds tables for positions 0 .. n_positions - 1. It is called again when training has changed the tensors. Later
+    // positions work without tables, more slowly.
     virtual void prepare(int /*n_positions*/) {}
 
     // True if adding a constant to all positions changes nothing in the model's output.
@@ -280,14 +282,14 @@ public:
     // Positions 0 .. max_position() - 1 can be encoded.
     virtual int max_position() const { return std::numeric_limits<int>::max(); }
 
-    // The operations of a moment in one layer (EMBED: in the model), from its formula and for all heads. Besides
-    // products, an addition, multiplication, division or comparison counts 1, as does a read at a computed place; a
-    // function counts operations_of_function. Assume scores near 0 for data-dependent costs. Return 0 for unused
-    // moments and a positive count for at least one used moment.
+    // The operations of a moment for all heads of one layer (EMBED: of the model), counted from the formula. An
+    // addition, multiplication, division or comparison outside products counts 1, as does a read at a computed index. A
+    // function such as exp counts operations_of_function. Assume scores near 0 for data-dependent costs. Return 0 for
+    // unused moments and a positive count for at least one used moment.
     virtual Operations operations(Moment, const Work&) const;
 
-    // The encoding as numbers, computed in double where it can be. The default shows what embed() adds to zeros, or the
-    // bias of one head, and needs tensors that are bound. Throws Error(usage) for a part that is not one of
+    // The encoding as numbers, in double precision if possible. The default shows the result of embed() on zeros, or
+    // the bias of one head, and needs bound tensors. Throws Error(usage) for a part that is not one of
     // table_parts().
     virtual TableRows table_rows(const TableRequest& request) const;
     // Names of the tables, the main one first.
@@ -300,15 +302,15 @@ public:
     // Whether a cache may renumber its tokens. True by default if nothing in a cache depends on an absolute position:
     // no key is rotated, no state observed, no absolute position added to the embedding.
     virtual bool can_move_keys() const;
-    // In place on keys that rotate() has been given: as if their positions were less by `by` (rope, xpos).
+    // Changes keys that rotate() has rotated, in place, as if their positions were less by `by` (rope, xpos).
     virtual void move_keys(View /*keys*/, const HeadRows&, int /*by*/) const {}
-    // An encoding that replaces this one at a length of so many tokens, if angles depend on the length (dynamic NTK,
-    // LongRoPE); null: none does. It is bound and prepared like this one, and shared by sessions for which its spec is
-    // the same.
+    // The encoding that replaces this one at a length of so many tokens, if angles depend on the length (dynamic NTK,
+    // LongRoPE). Null: this one stays. The engine binds and prepares it, and shares it among sessions for which its
+    // spec is the same.
     virtual std::unique_ptr<Encoding> at_length(int /*tokens*/) const { return nullptr; }
-    // By default at_length() is given the capacity of the session, which stays. An encoding that changes once, where a
-    // text passes this length, is given the length of the text, and its session then computes all tokens again
-    // (LongRoPE: the original context).
+    // The length of a text beyond which the encoding changes (LongRoPE: the original context). at_length() then gets
+    // the length of the text, and the session computes all tokens again. By default the encoding does not change:
+    // at_length() gets the capacity of the session, which is constant.
     virtual int changes_beyond() const { return std::numeric_limits<int>::max(); }
     // Shift invariant as long as all positions stay below this (FIRE: its threshold).
     virtual int shift_invariant_below() const { return shift_invariant() ? std::numeric_limits<int>::max() : 0; }
@@ -326,8 +328,8 @@ constexpr unsigned overridden_moments() {
 #undef ORDO_OVERRIDDEN
 }
 
-// An encoding of the caller's; a unique_ptr becomes one. Functions that take it throw Error(usage) for a null pointer,
-// and if moments() lacks the moment of a method that its class overrides.
+// An encoding of the caller's. A unique_ptr converts to it. Functions that take it throw Error(usage) for a null
+// pointer, and if moments() lacks the moment of a method that its class overrides.
 struct OwnEncoding {
     template <std::derived_from<Encoding> T>
     OwnEncoding(std::unique_ptr<T> own) // NOLINT: implicit
@@ -336,25 +338,25 @@ struct OwnEncoding {
     unsigned overridden; // moments
 };
 
-// Gives an encoding of the caller's a name in specs for the rest of the process: make_encodings(), LoadOptions and
-// Trainer then make it by name. make gets the sizes of the model and the item of the spec, such as "slope:rate=0.1";
-// the spec() of its result begins with the name. Throws Error(usage) for a name that is taken or is not [a-z0-9-].
+// Gives an encoding of the caller's a name in specs, for the rest of the process. make_encodings(), LoadOptions and
+// Trainer then make it by name. `make` gets the sizes of the model and the item of the spec, such as "slope:rate=0.1".
+// The spec() of its result begins with the name. Throws Error(usage) for a name that is taken or is not [a-z0-9-].
 void register_encoding(std::string_view name, std::function<OwnEncoding(const Dims& dims, std::string_view item)> make);
 
-// Makes the encodings that a spec such as "segment+learned" names, to be applied left to right.
-// "none" and the empty spec give an empty list. Throws Error(usage), also for encodings that differ by layer.
+// Makes the encodings that a spec such as "segment+learned" names, in the order in which they act. "none" and the empty
+// spec give an empty list. Throws Error(usage), also for encodings that differ by layer.
 std::vector<std::unique_ptr<Encoding>> make_encodings(std::string_view spec, const Dims& dims);
 
 // ---- Operations and tables --------------------------------------------------------------------
 
-// The work of a layer's encodings in some of a pass; see Encoding::operations.
+// The amount of work for Encoding::operations: sizes of a pass, or of a part of it, in one layer.
 struct Work {
-    double tokens = 0;                   // that are fed
+    double tokens = 0;                   // fed in the pass
     double query_rows = 0, key_rows = 0; // tokens times query heads, tokens times key/value heads
-    double pairs = 0;                    // (query, key) that the mask leaves, of all query heads
-    int positions = 0;                   // all are below
+    double pairs = 0;                    // of a query and a key that the mask leaves, in all query heads
+    int positions = 0;                   // all positions are below this
 };
-// Floating-point operations. A processor is far from equally good at both kinds.
+// Floating-point operations. A processor computes products many times faster than the others.
 struct Operations {
     double products = 0; // multiplications and additions of products of matrices and vectors
     double others = 0;   // see Encoding::operations
@@ -366,7 +368,7 @@ struct Operations {
         return *this;
     }
 };
-// One exponential, logarithm, sine or root counts for so many.
+// The operations that one exponential, logarithm, sine or root counts for.
 inline constexpr double operations_of_function = 8;
 
 // One table of numbers with a header, for reading; see Encoding::table.
@@ -374,7 +376,7 @@ struct Table {
     std::vector<std::string> header = {};
     std::vector<std::vector<double>> rows = {};
 };
-// The same with rows that are computed one at a time, by the encoding, which must outlive it.
+// A Table whose rows the encoding computes one at a time. The encoding must outlive it.
 struct TableRows {
     std::vector<std::string> header = {};
     std::int64_t count = 0;
