@@ -13,14 +13,15 @@
 // global state: no thread counts, no locale, no signal handlers. It prints nothing and never exits. It throws
 // ordo::Error.
 //   A call uses at most the number of threads that is set. It uses fewer if other calls in the process take processors,
-// and one thread inside a parallel region of the caller. It also uses one thread if more are slower: for a quarter of a
-// second at most because of other programs, and for the passes of a small model. The bits are the same for any number.
-//   If n threads have a session each, each of them sets omp_set_num_threads to an n-th of the cores
+// and one inside a parallel region of the caller. It also uses one where one is faster: for the passes of a small
+// model, and for at most a quarter of a second when other programs take processors. The bits are the same for any
+// number.
+//   If each of n threads has a session, each calls omp_set_num_threads() with an n-th of the cores
 // (engine/examples/threads.cpp). Waiting threads yield the CPU, but OpenMP's own threads spin as OMP_WAIT_POLICY and
 // GOMP_SPINCOUNT say.
 //   After a fork, the child may use the models and sessions of the thread that forked. It runs on that one thread,
-// because GNU OpenMP has no others there; new threads of the child have teams again. Sessions in which another thread
-// was computing during the fork are lost to the child.
+// because GNU OpenMP has no others there. New threads of the child can use several again. The child cannot use
+// sessions in which another thread was computing during the fork.
 //   GNU OpenMP ends the process, with its own message, if it cannot create a thread (ulimit -u, memory, a stack too
 // large in OMP_STACKSIZE) or has no memory for its lists. No caller can catch that. OpenBLAS maps memory for its
 // threads before main (128 MB each, OPENBLAS_NUM_THREADS of them), and retries for ever if a limit of the process
@@ -51,7 +52,7 @@ namespace ordo {
 
 using Token = std::int32_t;
 
-// What went wrong, in the words of a program's exit status.
+// The kind of an error. The values are the exit codes of the program ordo.
 enum class ErrorCode {
     failure = 1, // anything else
     usage = 2,   // a spec or an option that cannot be understood
@@ -60,16 +61,16 @@ enum class ErrorCode {
     io = 5       // the operating system refused a file
 };
 
-// Why, where a caller can do something about it.
+// The reason of an error, if a caller can do something about it.
 enum class ErrorReason {
     other,
-    other_encoding,  // the weights were trained with another: LoadOptions::force_encoding
-    prompt_too_long, // for the context: GenerateOptions::context, context_shift
-    standard_stream  // standard input or output, of a program
+    other_encoding,  // not the trained encoding: set LoadOptions::force_encoding
+    prompt_too_long, // for the context: set SessionOptions::capacity or GenerateOptions::context_shift
+    standard_stream  // reading standard input or writing standard output failed; only in the program ordo
 };
 
-// All that the library throws but std::bad_alloc, which Model::load and Session make an Error(limit). The
-// text is one line: the file, the thing, what was expected and what was found.
+// The library throws Error, and std::bad_alloc outside Model::load and Session, which throw Error(limit) instead. The
+// text is one line: the file, the thing, the expectation and the finding.
 struct Error : std::runtime_error {
     Error(ErrorCode error_code, const std::string& what, ErrorReason why = ErrorReason::other)
         : std::runtime_error(what), code(error_code), reason(why) {}
@@ -83,10 +84,10 @@ struct LoadOptions {
     std::string encoding = {};   // a spec; empty: the trained encoding
     bool force_encoding = false; // allow an encoding or a parameter that differs from the trained one
     std::string dtype = {};      // type of the matrices: f32, f16, bf16, q8_0, q4_0; empty: as stored
-    int context = 0;             // positions with prepared tables; 0: the trained context. Others work, more slowly
+    int context = 0;             // positions with prepared tables; 0: the trained context. Later ones work, more slowly
     std::size_t max_memory = 0;  // bytes for the weights; 0: four fifths of the memory that this process may use
     std::function<void(std::string_view)> on_warning = {};
-    std::string rope = {}; // keys to set in each rope, with no need to force: "scaling=yarn,factor=4"
+    std::string rope = {}; // keys to set in each rope, without force_encoding: "scaling=yarn,factor=4"
 };
 
 struct EncodeOptions {
@@ -121,23 +122,23 @@ public:
 
     int vocab_size() const;
     int context() const;                              // trained context, in tokens
-    int max_position() const;                         // the last position that its encodings reach
+    int max_position() const;                         // its encodings reach positions 0 .. max_position() - 1
     std::string encoding() const;                     // canonical spec of the encoding in use
     std::string metadata(std::string_view key) const; // of the file; empty if absent. "encoding": the trained one
-    bool has_encoder() const;                         // it has an encoder with its own input: Session::encode()
+    bool has_encoder() const;                         // whether it has an encoder with its own input: Session::encode()
     Token start_of_text() const;                      // comes before a prompt; -1: none
     Token end_of_text() const;                        // the first token that ends a text; -1: none
     Sampling sampling() const;                        // the settings that the model's files recommend, or the defaults
 
-    // The same weights in memory under another encoding; both models hold them. Tensors of the encoding that these
-    // weights lack have their initial values, for a Trainer. Throws Error(usage), Error(limit).
+    // A model with another encoding and the same weights; both models share their memory. Tensors of the encoding that
+    // these weights lack have their initial values, for a Trainer. Throws Error(usage), Error(limit).
     Model with_encoding(std::string_view spec) const;
     Model with_encoding(OwnEncoding encoding) const;
 
-    // Text to tokens. A prompt is encoded with {.start = true}, as generate() does. encode(), decode() and generate()
+    // Turns a text into tokens; a prompt with {.start = true}, as generate() does. encode(), decode() and generate()
     // throw Error(model) without a tokenizer.
     std::vector<Token> encode(std::string_view text, const EncodeOptions& options = {}) const;
-    // Tokens to bytes, which may end inside a UTF-8 sequence. Throws Error(limit) for an id out of range.
+    // Turns tokens into bytes, which may end inside a UTF-8 sequence. Throws Error(limit) for an id out of range.
     std::string decode(std::span<const Token> tokens) const;
 
     struct Impl;
@@ -160,15 +161,15 @@ struct SessionOptions {
     int chunk = 256;
     int first_position = 0; // position id of the first token
     CacheType cache = CacheType::f32;
-    int axes = 1;  // ids of each position, 1 to 16
+    int axes = 1;  // the number of ids of each position, 1 to 16 (Positions)
     int input = 0; // tokens that fit into the encoder, if there is one; 0: its trained context
     // A layer with a window keeps only the keys in the window, which saves memory. Then rewind() reaches less far back,
     // and a call that fails after a part of its tokens may leave the session empty.
     bool forget_past_windows = false;
 };
 
-// Observers of a session. They cannot affect the result. Each may be empty. They see each token once, also if the
-// session computes it again because the text has passed the original context of LongRoPE.
+// Observers of a session. They cannot affect the result. Each may be empty. They see each token once, even if the
+// session computes it again for LongRoPE (Session::feed).
 struct Watch {
     // Hidden states [n, d_model] of a chunk, whose first token has the index `first`: the input of the first layer
     // (layer -1) and the output of each layer.
@@ -176,8 +177,8 @@ struct Watch {
     // The attention weights of one query for the keys from first_key on. They sum to one, or to less with a sink. Heads
     // and queries come in any order, and from several threads at once. The function must not throw.
     std::function<void(int layer, int head, int query, int first_key, std::span<const float> weights)> weights = {};
-    // The same for scores: scaled and capped, before the encoding's BIAS and RESCORE, and after. The softmax of those
-    // after gives the weights. Beyond 1,024 keys the scores of a query come in several calls.
+    // The same for scores, scaled and capped: before the encoding's BIAS and RESCORE, and after them. The softmax of
+    // `after` gives the weights. Beyond 1,024 keys the scores of a query come in several calls.
     std::function<void(int layer, int head, int query, int first_key, std::span<const float> before,
                        std::span<const float> after)>
         scores = {};
@@ -202,17 +203,17 @@ public:
     // has a segment for each token, or none (segment 0), and a position for each token, or none (the previous position
     // plus one). Throws Error(limit) for a token, segment or position out of range or a full cache; Error(usage) for no
     // tokens or a wrong number of segments or positions; Error(model) if a layer computes values that are not finite.
-    // After an error the session is as before the call. A bidirectional model takes its whole input in one call, for
-    // any chunk: Error(usage) if the session is not empty. Padding is skipped; at least one token must not be padding,
-    // and the logits are those after the last such token.
+    // After an error the session is as before the call. A bidirectional model takes its whole input in one call, longer
+    // than a chunk or not: Error(usage) if the session is not empty. Padding is skipped. At least one token must not be
+    // padding, and the logits are those after the last such token.
     //   LongRoPE's angles depend on the length of the text: the largest position after the call, counted from
     // first_position, plus rows.to_come. When the length passes the original context, or rewind() goes back below it,
     // all tokens are computed again. After evict(), the angles stay until the text passes the original context.
     std::span<const float> feed(std::span<const Token> tokens, const TokenRows& rows = {});
     // A single token. Braces are always a list: feed({}) has no tokens.
     std::span<const float> feed(std::same_as<Token> auto token) { return feed(std::span<const Token>(&token, 1)); }
-    // The same, with the logits after every token except padding: the callback gets rows [n, vocab_size] of successive
-    // chunks, where row 0 belongs to tokens[first]. The memory is the session's.
+    // The same, with the logits after every token except padding. The callback gets them in chunks [n, vocab_size]. Row
+    // 0 belongs to tokens[first]. They are valid during the callback.
     void feed_all(std::span<const Token> tokens, const TokenRows& rows,
                   const std::function<void(int first, View logits)>& on_logits);
     // The same with the input of the head instead of logits: states [n, d_model] after the final norm. Throws
@@ -237,8 +238,8 @@ public:
     void rewind(int size);
     bool can_rewind(int size) const; // whether rewind() works; false for a moved-from session
 
-    // Whether evict() can renumber: the encodings allow it for their keys (rope, xpos and all biases do; learned and
-    // sinusoidal do not), the model is causal, and positions have one axis.
+    // Whether evict() works. The encodings must allow new positions for cached keys (rope, xpos and all biases do;
+    // learned and sinusoidal do not), the model must be causal, and positions must have one axis.
     bool can_evict() const;
     // Forgets count tokens from first on. The later tokens move up by count places, in the cache and in their
     // positions. They keep the information that they took from the forgotten tokens, so that a text continues in the
@@ -319,14 +320,14 @@ struct Generation {
     int prompt_tokens = 0;
     int new_tokens = 0;
     int left_out = 0; // dropped tokens of a prompt longer than the context
-    int shifts = 0;   // of the context
+    int shifts = 0;   // how often the context was shifted (context_shift)
     double prefill_seconds = 0;
     double decode_seconds = 0;
 };
 
 // Continues a prompt, after the model's start token, if it has one (Model::start_of_text). on_text receives the
-// continuation in pieces of whole UTF-8 sequences (an incomplete last sequence is dropped), and stops it by returning
-// false. Throws Error(limit) for a prompt longer than the session, unless the context shifts. Throws Error(usage) if
+// continuation in pieces of whole UTF-8 sequences (an incomplete last sequence is dropped). It returns false to stop.
+// Throws Error(limit) for a prompt longer than the session, unless the context shifts. Throws Error(usage) if
 // `keep` leaves no room to shift, if the model is not causal, if a stop text is empty, or if there is no token to start
 // with.
 Generation generate(const Model& model, std::string_view prompt, const GenerateOptions& options = {},
