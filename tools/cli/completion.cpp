@@ -147,7 +147,8 @@ Offer offer_of(std::span<const std::string> line) {
     return offer;
 }
 
-// readline's words end at = and : too. A piece that begins with one of them, or follows one, belongs to the word before.
+// readline's words end at = and : too. A piece that begins with one of them, or follows one, belongs to the word before
+// it.
 std::vector<std::string> words_of_readline(std::span<const char* const> pieces) {
     std::vector<std::string> words;
     bool glued = false;
