@@ -137,7 +137,7 @@ END {
     if (broken) exit 1
     budget = budget " million tokens"
     if (seeds) {
-        notes = "\n" fold("- **Loss, corpus**: nats per token on held-out stories, minus " sprintf("%.3f", none) " of `none`; " \
+        notes = "\n" fold("- **Loss, corpus**: nats per token on held-out stories, minus the " sprintf("%.3f", none) " of `none`; " \
             (seeds > 1 ? "mean of " ((once ? 1 : fewest) < seeds ? (once ? 1 : fewest) " to " : "") seeds " runs" : "one run each") " of " budget ". " \
             (seeds > 1 ? "± is a 95 % interval over seeds and texts (Dunnett, " compared " pairs)." : \
             "The spread between runs is not known."))
