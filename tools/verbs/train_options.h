@@ -49,7 +49,7 @@ inline constexpr Option file_options[] = {
      .help = "The steps between checkpoints; Ctrl-C saves one too."},
     {.name = "resume",
      .help = "Continue from the checkpoint. The result is the same to the bit. If there is no checkpoint, print that "
-             "and start."},
+             "and start; a --log with rows is refused then."},
     {.name = "overwrite",
      .help = "Start again, and replace the checkpoint and the log of an earlier training, and the file of --out."},
     {.name = "log",
