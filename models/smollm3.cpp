@@ -44,7 +44,7 @@ ModelPlan plan_of_config(const Config& given, const TensorStore&) {
     b.attention_bias(c.flag("attention_bias", false));
     b.ffn_bias = c.flag("mlp_bias", false);
     const std::vector<bool> with_rope = layers_with_rope(c, b.n_layers);
-    set_windows(c, b, 0, [&](int i) { return !with_rope[static_cast<std::size_t>(i)]; });
+    set_windows(c, b, 0, [&](int i) { return !with_rope[i]; });
     const std::string rope = rope_spec(c, plan, {.theta = 2000000});
     std::vector<std::string> specs;
     for (const bool has : with_rope) specs.push_back(has ? rope : "none");

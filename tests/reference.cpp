@@ -16,7 +16,7 @@ std::vector<Matrix> Transformer::states(const Input& in) const {
 
 Matrix Transformer::attention_weights(const Input& in, int layer, int head) const {
     const LayerPlan& plan = b_.layer(layer);
-    Matrix x = states(in)[static_cast<std::size_t>(layer)];
+    Matrix x = states(in)[layer];
     if (plan.norm_place != NormPlace::post && plan.norm_place != NormPlace::after)
         x = norm(x, "layers." + std::to_string(layer) + ".attention_norm", plan);
     const States seen_states = observed(x, layer, in);
@@ -57,7 +57,7 @@ double Transformer::loss(const Input& in, const std::vector<Token>& targets) con
     double total = 0;
     int counted = 0;
     for (int i = 0; i < scores.rows; ++i) {
-        const Token target = targets[static_cast<std::size_t>(i)];
+        const Token target = targets[i];
         if (target < 0) continue;
         double top = scores.at(i, 0);
         for (int j = 1; j < scores.cols; ++j) top = std::max(top, scores.at(i, j));
@@ -106,10 +106,10 @@ Matrix Transformer::embedding(const Input& in) const {
         const auto at = static_cast<std::size_t>(i);
         Vector row(static_cast<std::size_t>(b_.d_model));
         for (int j = 0; j < b_.d_model; ++j)
-            row[static_cast<std::size_t>(j)] = table.at(in.tokens[at], j) * static_cast<double>(b_.embedding_scale);
+            row[j] = table.at(in.tokens[at], j) * static_cast<double>(b_.embedding_scale);
         for (const Oracle* oracle : oracles_.all())
             oracle->embed(row, in.place(i), in.segments.empty() ? 0 : in.segments[at]);
-        for (int j = 0; j < b_.d_model; ++j) x.at(i, j) = row[static_cast<std::size_t>(j)];
+        for (int j = 0; j < b_.d_model; ++j) x.at(i, j) = row[j];
     }
     return b_.embedding_norm ? norm(x, "embedding_norm", b_) : x;
 }
@@ -192,11 +192,11 @@ Matrix Transformer::mixture(const Matrix& x, const std::string& name, const Laye
             total += std::exp(router.at(i, e));
         }
         std::sort(order.begin(), order.end());
-        order.resize(static_cast<std::size_t>(plan.experts_used));
+        order.resize(plan.experts_used);
         for (const auto& [negative, e] : order) picked += std::exp(-negative) / total;
         for (const auto& [negative, e] : order) {
             const double p = std::exp(-negative) / total / (plan.experts_renormalised ? picked : 1);
-            for (int j = 0; j < x.cols; ++j) y.at(i, j) += p * outputs[static_cast<std::size_t>(e)].at(i, j);
+            for (int j = 0; j < x.cols; ++j) y.at(i, j) += p * outputs[e].at(i, j);
         }
     }
     return y;
@@ -244,7 +244,7 @@ std::vector<Vector> Transformer::rotated(const Matrix& qkv, int first, Role role
     std::vector<Vector> all;
     for (int i = 0; i < qkv.rows; ++i) {
         Vector x(static_cast<std::size_t>(b_.d_head));
-        for (int j = 0; j < b_.d_head; ++j) x[static_cast<std::size_t>(j)] = qkv.at(i, first + j);
+        for (int j = 0; j < b_.d_head; ++j) x[j] = qkv.at(i, first + j);
         for (const Oracle* oracle : oracles_.layer(layer)) oracle->rotate(x, in.place(i), role, layer, head);
         all.push_back(x);
     }
@@ -258,9 +258,9 @@ Transformer::States Transformer::observed(const Matrix& x, int layer, const Inpu
         Vector before; // of the latest token that is not padding
         for (int i = 0; i < x.rows; ++i) {
             Vector row(static_cast<std::size_t>(x.cols));
-            for (int j = 0; j < x.cols; ++j) row[static_cast<std::size_t>(j)] = x.at(i, j);
+            for (int j = 0; j < x.cols; ++j) row[j] = x.at(i, j);
             of_one.push_back(oracle->observe(row, in.place(i), layer, before));
-            if (in.padding.empty() || in.padding[static_cast<std::size_t>(i)] == 0) before = of_one.back();
+            if (in.padding.empty() || in.padding[i] == 0) before = of_one.back();
         }
         states.push_back(of_one);
     }
@@ -317,12 +317,11 @@ Matrix Transformer::attention(const Matrix& x, int layer, const Input& in) const
             const Vector p = weights(of, query, seen);
             Vector mixed(static_cast<std::size_t>(e));
             for (std::size_t s = 0; s < seen.size(); ++s) {
-                for (int l = 0; l < e; ++l)
-                    mixed[static_cast<std::size_t>(l)] += p[s] * qkv.at(static_cast<int>(seen[s]), v_first + l);
+                for (int l = 0; l < e; ++l) mixed[l] += p[s] * qkv.at(static_cast<int>(seen[s]), v_first + l);
                 for (std::size_t m = 0; m < encodings.size(); ++m)
                     encodings[m]->mix(mixed, p[s], of.head, of.query(m, query), of.key(m, seen[s]));
             }
-            for (int l = 0; l < e; ++l) out.at(i, head * e + l) = mixed[static_cast<std::size_t>(l)];
+            for (int l = 0; l < e; ++l) out.at(i, head * e + l) = mixed[l];
         }
     }
     return linear(out, name + "out", plan.out_bias);
@@ -349,8 +348,7 @@ Matrix Transformer::cross_attention(const Matrix& x, int layer, const Input& in)
                 p.push_back(std::exp(score));
             }
             for (int j = 0; j < kv.rows; ++j)
-                for (int l = 0; l < e; ++l)
-                    out.at(i, head * e + l) += p[static_cast<std::size_t>(j)] / total * kv.at(j, v_first + l);
+                for (int l = 0; l < e; ++l) out.at(i, head * e + l) += p[j] / total * kv.at(j, v_first + l);
         }
     return linear(out, name + "out", plan.out_bias);
 }

@@ -58,8 +58,8 @@ int run(const Arguments& arguments) {
     std::vector<Token> tokens(static_cast<std::size_t>(chunk));
     for (int first = 0; first < n; first += chunk) {
         const int count = std::min(chunk, n - first);
-        for (int i = 0; i < count; ++i) tokens[static_cast<std::size_t>(i)] = (first + i) * 37 % model.vocab_size();
-        session.feed(std::span(tokens).first(static_cast<std::size_t>(count)));
+        for (int i = 0; i < count; ++i) tokens[i] = (first + i) * 37 % model.vocab_size();
+        session.feed(std::span(tokens).first(count));
     }
     return 0;
 }

@@ -134,7 +134,7 @@ int run(const Arguments& arguments) {
     parameters.initialise(o.seed);
     std::vector<StoredTensor> tensors{training.stored("windows.train"), held_out.stored("windows.heldout")};
     for (int i = 0; i < parameters.count(); ++i) {
-        const TensorSpec& spec = parameters.specs()[static_cast<std::size_t>(i)];
+        const TensorSpec& spec = parameters.specs()[i];
         const View v = parameters.value(i);
         const auto size = static_cast<std::size_t>(v.rows) * static_cast<std::size_t>(v.cols);
         tensors.push_back({spec.name, spec.shape, WeightType::f32, {v.data, size}});

@@ -81,7 +81,7 @@ void parallel_for_beside(const Beside& beside, std::ptrdiff_t n, const Body& bod
         try {
             call();
         } catch (...) {
-            thrown[static_cast<std::size_t>(at)] = std::current_exception();
+            thrown[at] = std::current_exception();
         }
     };
     team(n > 0 ? thread_count() : 1, [&] {

@@ -60,8 +60,7 @@ private:
 // Fisher and Yates, from the end: element i is swapped with one of 0 .. i, chosen by number first + i.
 template <class T>
 void shuffle(std::span<T> x, const Random& random, std::uint64_t first = 0) {
-    for (std::size_t i = x.size(); i-- > 1;)
-        std::swap(x[i], x[static_cast<std::size_t>(random.below(first + i, i + 1))]);
+    for (std::size_t i = x.size(); i-- > 1;) std::swap(x[i], x[random.below(first + i, i + 1)]);
 }
 
 // The same from the front: element i is swapped with the draw(i, n - i)-th of elements i .. n - 1. After either, an

@@ -74,8 +74,7 @@ public:
         if (!is_line() || tile.keys.axes() != 1) return DistanceBias::bias(scores, tile);
         const auto m = static_cast<float>(slope(slot(tile.layer), tile.head));
         for (int i = 0; i < scores.rows; ++i)
-            kernels().subtract_distance(scores.cols, m, tile.queries[static_cast<std::size_t>(i)],
-                                        tile.keys.ids().data(), scores.row(i));
+            kernels().subtract_distance(scores.cols, m, tile.queries[i], tile.keys.ids().data(), scores.row(i));
     }
     Operations operations(Moment moment, const Work& work) const override {
         return {.others = moment == moment_bias ? (is_line() ? 2 : 1) * work.pairs : 0};
@@ -87,9 +86,7 @@ public:
 private:
     enum class Penalty { power, exponential, growing };
     bool is_line() const { return penalty_ == Penalty::power && power_ == 1; }
-    double slope(int slot, int head) const {
-        return trained_ ? static_cast<double>(at(slot, 0, head)) : slopes_[static_cast<std::size_t>(head)];
-    }
+    double slope(int slot, int head) const { return trained_ ? static_cast<double>(at(slot, 0, head)) : slopes_[head]; }
 
     double max_ = 8, power_ = 1, length_ = 64, scale_ = 1;
     Penalty penalty_ = Penalty::power;

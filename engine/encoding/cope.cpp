@@ -82,7 +82,7 @@ public:
                  .per_layer = true}};
     }
     void prepare(int) override {
-        for (int slot = 0; slot < slots(); ++slot) turned_[static_cast<std::size_t>(slot)].set(tensor(slot, 0));
+        for (int slot = 0; slot < slots(); ++slot) turned_[slot].set(tensor(slot, 0));
     }
 
     void rescore(View scores, const Tile& tile) const override {
@@ -150,7 +150,7 @@ public:
     }
 
 private:
-    const TurnedRows& turned(const Tile& tile) const { return turned_[static_cast<std::size_t>(slot(tile.layer))]; }
+    const TurnedRows& turned(const Tile& tile) const { return turned_[slot(tile.layer)]; }
 
     // Keys whose position is below the last one: the i-th is key first + i.
     struct Counted {

@@ -54,7 +54,7 @@ public:
     std::vector<TensorSpec> tensors() const override;
     // The bias where no position exceeds the threshold.
     double value(int slot, int head, std::int64_t distance) const override {
-        const Layer& layer = layers_[static_cast<std::size_t>(slot)];
+        const Layer& layer = layers_[slot];
         const double x = log_of(layer, std::abs(distance)) / divisor(layer, layer.threshold);
         return layer.pieces.value(head, layer.pieces.piece(x), x);
     }
@@ -90,7 +90,7 @@ private:
     TableRows bias_rows(const TableRequest& request) const;
     TableRows function_rows(const TableRequest& request) const;
 
-    const Layer& layer_of(const Tile& tile) const { return layers_[static_cast<std::size_t>(slot(tile.layer))]; }
+    const Layer& layer_of(const Tile& tile) const { return layers_[slot(tile.layer)]; }
     void build(int slot);
     static double log_of(const Layer& layer, std::int64_t distance) {
         const auto at = static_cast<std::size_t>(distance);
@@ -124,7 +124,7 @@ std::vector<TensorSpec> Fire::tensors() const {
 
 void Fire::build(int slot) {
     const std::span<const View> tensors = tensors_of(slot);
-    Layer& layer = layers_[static_cast<std::size_t>(slot)];
+    Layer& layer = layers_[slot];
     layer.c = std::fabs(number(tensors[tensor_c]));
     layer.threshold = std::fabs(number(tensors[tensor_l])) * threshold_;
     layer.pieces.build(
@@ -137,9 +137,9 @@ void Fire::prepare(int n_positions) {
     const int n = std::min(n_positions, most_prepared);
     for (int slot = 0; slot < slots(); ++slot) {
         build(slot);
-        Layer& layer = layers_[static_cast<std::size_t>(slot)];
+        Layer& layer = layers_[slot];
         std::vector<double> logs(static_cast<std::size_t>(n));
-        for (int d = 0; d < n; ++d) logs[static_cast<std::size_t>(d)] = std::log1p(layer.c * d);
+        for (int d = 0; d < n; ++d) logs[d] = std::log1p(layer.c * d);
         layer.logs = std::move(logs);
     }
     reach_ = shift_invariant_below();
@@ -161,12 +161,12 @@ void Fire::bias(View scores, const Tile& tile) const {
         return distances().add(scores, table_row(tile), tile, in_order);
     const Layer& layer = layer_of(tile);
     for (int i = 0; i < scores.rows; ++i) {
-        const int query = tile.queries[static_cast<std::size_t>(i)];
+        const int query = tile.queries[i];
         const double limit = std::max(layer.threshold, static_cast<double>(query));
         const double of_query = divisor(layer, limit);
         int piece = 0;
         for (int j = 0; j < scores.cols; ++j) {
-            const int key = tile.keys[static_cast<std::size_t>(j)];
+            const int key = tile.keys[j];
             const double x = log_of(layer, std::abs(query - key)) / (key <= limit ? of_query : divisor(layer, key));
             piece = layer.pieces.piece(x, piece);
             scores.row(i)[j] += static_cast<float>(layer.pieces.value(tile.head, piece, x));
@@ -186,8 +186,8 @@ struct Fire::Sums {
     void add(std::int64_t distance, double greatest, double divisor, double share, double gradient) {
         const double x = log_of(layer, distance) / divisor;
         const int piece = layer.pieces.piece(x);
-        d[static_cast<std::size_t>(piece)] += gradient;
-        dx[static_cast<std::size_t>(piece)] += gradient * x;
+        d[piece] += gradient;
+        dx[piece] += gradient * x;
         const double by_log = gradient * layer.pieces.slope(head, piece) / divisor;
         const double by_divisor = -by_log * x / (layer.c * greatest + 1); // with respect to c M, inside the logarithm
         const double D = static_cast<double>(distance);
@@ -199,13 +199,13 @@ struct Fire::Sums {
 
 void Fire::Sums::add_to(std::span<const View> grads, std::span<const View> tensors, int width) const {
     double total = 0;
-    for (int p = 0; p <= layer.pieces.last(); ++p) total += d[static_cast<std::size_t>(p)];
+    for (int p = 0; p <= layer.pieces.last(); ++p) total += d[p];
     grads[tensor_out_bias].row(0)[head] += static_cast<float>(total);
     for (int w = 0; w < width; ++w) {
         double sum = 0, sum_x = 0; // over the pieces in which the unit is active
         for (int p = layer.pieces.first(w); p < layer.pieces.end(w); ++p) {
-            sum += d[static_cast<std::size_t>(p)];
-            sum_x += dx[static_cast<std::size_t>(p)];
+            sum += d[p];
+            sum_x += dx[p];
         }
         const double out = number(tensors[tensor_out_weight], head, w);
         grads[tensor_out_weight].row(head)[w] += static_cast<float>(number(tensors[tensor_in_weight], w) * sum_x +
@@ -229,8 +229,7 @@ void Fire::bias_backward(View d_scores, const Tile& tile, const TileGradient& gr
             for (int j = 0; j < d_scores.cols; ++j) {
                 const float d = d_scores.row(i)[j];
                 if (d == 0) continue;
-                const int query = tile.queries[static_cast<std::size_t>(i)],
-                          key = tile.keys[static_cast<std::size_t>(j)];
+                const int query = tile.queries[i], key = tile.keys[j];
                 const double later = std::max(query, key), greatest = std::max(later, layer.threshold);
                 const double share = later < layer.threshold ? 1 : later == layer.threshold ? 0.5 : 0;
                 sums.add(std::abs(query - key), greatest, divisor(layer, greatest), share, static_cast<double>(d));
@@ -243,7 +242,7 @@ void Fire::bias_backward(View d_scores, const Tile& tile, const TileGradient& gr
 }
 
 TableRows Fire::bias_rows(const TableRequest& request) const {
-    const Layer& layer = layers_[static_cast<std::size_t>(requested_slot(request))];
+    const Layer& layer = layers_[requested_slot(request)];
     check_table_head(*this, heads(), request);
     return make_bias_matrix(request, dims().mask, [&layer, head = request.head](int query, int key) {
         return between(layer, head, query, key);
@@ -251,7 +250,7 @@ TableRows Fire::bias_rows(const TableRequest& request) const {
 }
 
 TableRows Fire::function_rows(const TableRequest& request) const {
-    const Pieces& f = layers_[static_cast<std::size_t>(requested_slot(request))].pieces;
+    const Pieces& f = layers_[requested_slot(request)].pieces;
     std::vector<std::string> header = {"x"};
     for (int h = 0; h < heads(); ++h) header.push_back("head" + std::to_string(h));
     return make_table(std::move(header), request.length,

@@ -85,7 +85,7 @@ private:
     std::vector<int> axes() const {
         const auto count = static_cast<int>(sections_.size());
         std::vector<int> axes;
-        const auto pairs_on = [&](int axis) { return static_cast<int>(sections_[static_cast<std::size_t>(axis)]); };
+        const auto pairs_on = [&](int axis) { return static_cast<int>(sections_[axis]); };
         if (interleaved_)
             for (int k = 0; count > 1 && k < width_ / 2; ++k)
                 axes.push_back(k < count * pairs_on(k % count) ? k % count : 0);

@@ -47,7 +47,7 @@ public:
     bool shift_invariant() const override { return false; }
     void embed(View x, const TokenRows& rows) const override {
         parallel_for(x.rows, grain(x), [&](std::ptrdiff_t i) {
-            const int position = rows.positions[static_cast<std::size_t>(i)];
+            const int position = rows.positions[i];
             float* row = x.row(static_cast<int>(i));
             const double t = angle(position);
             const double norm = std::sqrt(dot(row, row, x.cols));
@@ -57,7 +57,7 @@ public:
     }
     void embed_backward(View dx, View x, const TokenRows& rows, std::span<const View>) const override {
         parallel_for(x.rows, grain(x), [&](std::ptrdiff_t i) {
-            const int position = rows.positions[static_cast<std::size_t>(i)];
+            const int position = rows.positions[i];
             const float* row = x.row(static_cast<int>(i));
             float* g = dx.row(static_cast<int>(i));
             const double t = angle(position), s = stretch(position);

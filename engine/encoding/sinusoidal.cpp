@@ -54,7 +54,7 @@ public:
     void embed(View x, const TokenRows& rows) const override {
         const auto scale = static_cast<float>(scale_);
         parallel_for(x.rows, std::max(1, (1 << 13) / x.cols), [&](std::ptrdiff_t i) {
-            const int p = rows.positions[static_cast<std::size_t>(i)];
+            const int p = rows.positions[i];
             float* row = x.row(static_cast<int>(i));
             const float* wave = p < prepared_ ? table_.data() + std::ptrdiff_t{p} * d_ : nullptr;
             if (wave)
@@ -78,7 +78,7 @@ public:
                      return make_values(request, "dim", d_, [this](int p, int j) { return value(p, j); });
                  }},
                 of_pairs("div_term", [this](int k) { return std::exp(-exponent(k) * std::log(base_)); }),
-                of_pairs("denominator", [this](int k) { return denominators_[static_cast<std::size_t>(k)]; }),
+                of_pairs("denominator", [this](int k) { return denominators_[k]; }),
                 {"position",
                  [this](const TableRequest& request) {
                      return make_table({"position"}, request.length,
@@ -107,9 +107,7 @@ private:
     double exponent(int k) const {
         return tensor2tensor_ ? static_cast<double>(k) / std::max(pairs() - 1, 1) : 2.0 * k / d_;
     }
-    double angle(int position, int k) const {
-        return (static_cast<double>(position) + offset_) / denominators_[static_cast<std::size_t>(k)];
-    }
+    double angle(int position, int k) const { return (static_cast<double>(position) + offset_) / denominators_[k]; }
     double value(int position, int column) const {
         const int sines = pairs();
         if (column >= 2 * sines) return 0; // tensor2tensor's padding

@@ -45,7 +45,7 @@ public:
         if (dims().d_head > scratch_floats)
             fail(ErrorCode::usage, "transformer-xl: expected heads of at most ", scratch_floats, " columns, found ",
                  dims().d_head);
-        layers_.resize(static_cast<std::size_t>(dims().layer_count()));
+        layers_.resize(dims().layer_count());
         for (int k = 0; k < width_ / 2; ++k) frequencies_.push_back(std::pow(10000.0, -2.0 * k / width_));
     }
     unsigned moments() const override { return moment_rotate | moment_bias; }
@@ -60,7 +60,7 @@ public:
     }
     void bind(int layer, std::span<const View> tensors) override {
         RegisteredEncoding::bind(layer, tensors);
-        Layer& at = layers_[static_cast<std::size_t>(slot(layer))];
+        Layer& at = layers_[slot(layer)];
         at.projection = tensors[0], at.u = tensors[1], at.v = tensors[2];
     }
     void prepare(int n_positions) override;
@@ -116,13 +116,13 @@ private:
         return static_cast<int>(std::min<std::int64_t>(count, until - row));
     }
 
-    const Layer& layer_of(int layer) const { return layers_[static_cast<std::size_t>(slot(layer))]; }
+    const Layer& layer_of(int layer) const { return layers_[slot(layer)]; }
     View projection_of(const Layer& layer, int head) const {
         return rows_of(layer.projection, head * dims().d_head, dims().d_head);
     }
     double component(std::int64_t row, int c) const {
         const int n = width_ / 2;
-        const double angle = static_cast<double>(-row) * frequencies_[static_cast<std::size_t>(c < n ? c : c - n)];
+        const double angle = static_cast<double>(-row) * frequencies_[c < n ? c : c - n];
         return c < n ? std::sin(angle) : std::cos(angle);
     }
     float stored(std::int64_t row, int c) const {
@@ -181,11 +181,11 @@ void TransformerXl::prepare(int n_positions) {
     const std::ptrdiff_t grain = std::max(1, (1 << 16) / (dims().d_head * width_)); // slabs that are worth waking a
                                                                                     // thread
     parallel_for(std::ssize(layers_) * heads * slabs, grain, [&](std::ptrdiff_t i) {
-        Layer& layer = layers_[static_cast<std::size_t>(i / slabs / heads)];
+        Layer& layer = layers_[i / slabs / heads];
         const int head = static_cast<int>(i / slabs % heads), row = static_cast<int>(i % slabs) * slab;
         float columns[slab * slab];
         vectors(layer, head, first_ + row, std::min(slab, rows - row), view(columns, slab, slab),
-                layer.vectors[static_cast<std::size_t>(head)].slab_of(row), slab);
+                layer.vectors[head].slab_of(row), slab);
     });
 }
 
@@ -198,7 +198,7 @@ void TransformerXl::products(float alpha, const Layer& layer, int head, View q, 
         const View to = cols_of(out, done, count - done);
         some = alike(at, count - done);
         if (is_prepared(at)) {
-            layer.vectors[static_cast<std::size_t>(head)].multiply(alpha, q, static_cast<int>(at - first_), some, to);
+            layer.vectors[head].multiply(alpha, q, static_cast<int>(at - first_), some, to);
             continue;
         }
         some = std::min(some, most);

@@ -91,7 +91,7 @@ void read_groups(const File& file, std::uint64_t levels_at, std::uint64_t scales
     file.read(levels_at + first, std::as_writable_bytes(std::span(levels)));
     file.read(scales_at + first_group * sizeof(float), std::as_writable_bytes(std::span(scales)));
     for (std::size_t i = 0; i < levels.size(); ++i) {
-        const float scale = scales[static_cast<std::size_t>((first + i) / group - first_group)];
+        const float scale = scales[(first + i) / group - first_group];
         const float value = static_cast<float>(levels[i]) * scale;
         std::memcpy(out.data() + sizeof(float) * i, &value, sizeof value);
     }
@@ -263,7 +263,7 @@ Llama2cVocabulary llama2c_vocabulary(std::string_view bytes, int vocab_size, con
                  length);
         if (!std::isfinite(score))
             fail(ErrorCode::model, where, ": token ", id, ": expected a finite score, found ", score);
-        out.tokens.emplace_back(bytes.substr(at, static_cast<std::size_t>(length)));
+        out.tokens.emplace_back(bytes.substr(at, length));
         out.scores.push_back(score);
         at += static_cast<std::size_t>(length);
     }

@@ -222,7 +222,7 @@ TensorMemory read_weights(const Source& source, const std::vector<TensorSpec>& s
             share_values(found[i], tensors.values(i), shares);
     }
     parallel_for_beside(beside, static_cast<std::ptrdiff_t>(shares.size()),
-                        [&](std::ptrdiff_t i) { shares[static_cast<std::size_t>(i)].read(); });
+                        [&](std::ptrdiff_t i) { shares[i].read(); });
     for (const std::size_t i : others) {
         found[i].read(tensors.values(i));
         tensors.pack(i, source.where);

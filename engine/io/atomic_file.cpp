@@ -125,7 +125,7 @@ void AtomicFile::write_through(std::span<const std::byte> bytes) {
         const ssize_t n = calls_->write(fd_.get(), bytes.data(), bytes.size());
         if (n < 0 && errno == EINTR) continue;
         if (n <= 0) refuse("writing", n < 0 ? errno : ENOSPC);
-        bytes = bytes.subspan(static_cast<std::size_t>(n));
+        bytes = bytes.subspan(n);
     }
 }
 

@@ -110,7 +110,7 @@ void File::read(std::uint64_t offset, std::span<std::byte> out) const {
         if (n == 0)
             fail(ErrorCode::io, where_, ": ends at byte ", offset, " although it had ", size_, " bytes when opened");
         offset += static_cast<std::uint64_t>(n);
-        out = out.subspan(static_cast<std::size_t>(n));
+        out = out.subspan(n);
     }
 }
 

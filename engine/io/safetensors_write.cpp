@@ -131,7 +131,7 @@ void encode_values(WeightType type, std::span<const float> values, const std::st
     std::vector<std::byte> bytes;
     while (!values.empty()) {
         const auto part = values.first(std::min(values.size(), piece));
-        bytes.resize(static_cast<std::size_t>(row_bytes(type, static_cast<std::int64_t>(part.size()))));
+        bytes.resize(row_bytes(type, static_cast<std::int64_t>(part.size())));
         if (quantised(type))
             encode_blocks(type, part, what, bytes);
         else

@@ -167,7 +167,7 @@ private:
 void decode(const AttentionLayer& layer, std::span<const Part> parts, View qkv, AttentionScratch& scratch, View out) {
     const auto job = [&](std::ptrdiff_t row) {
         const int i = static_cast<int>(row);
-        return PartJob(layer, parts[static_cast<std::size_t>(row)], i, i, qkv, out);
+        return PartJob(layer, parts[row], i, i, qkv, out);
     };
     const std::ptrdiff_t n = qkv.rows, kv_heads = layer.shape.n_kv_heads, heads = layer.shape.n_heads;
     int most_spans = 0;
@@ -200,7 +200,7 @@ void decode(const AttentionLayer& layer, std::span<const Part> parts, View qkv, 
 // Running sums need the tokens in order, so each sequence has one thread.
 void observe(const AttentionLayer& layer, std::span<const Part> parts, View normed) {
     parallel_for(static_cast<std::ptrdiff_t>(parts.size()), 1, [&](std::ptrdiff_t i) {
-        const Part& part = parts[static_cast<std::size_t>(i)];
+        const Part& part = parts[i];
         const View before = part.first == 0 ? View{} : part.cache->state(layer.index, part.first - 1, 1);
         layer.encodings.observe(rows_of(normed, static_cast<int>(i) * part.rows, part.rows),
                                 part.cache->positions(part.first, part.rows), before.data,
@@ -217,7 +217,7 @@ void attention(const AttentionLayer& layer, std::span<const Part> parts, View qk
     if (n == 1) return decode(layer, parts, qkv, scratch, out);
     const auto job = [&](std::ptrdiff_t part) {
         const int i = static_cast<int>(part);
-        return PartJob(layer, parts[static_cast<std::size_t>(part)], i, i * n, qkv, out);
+        return PartJob(layer, parts[part], i, i * n, qkv, out);
     };
     const auto count = static_cast<std::ptrdiff_t>(parts.size());
     constexpr int rows_at_once = 16;

@@ -259,7 +259,7 @@ void run_items(const AttentionLayer& layer, std::span<const Part> parts, const R
     const int state_floats = layer.encodings.state_floats(), length = parts.front().rows;
     parallel_for_slots(items, gradient.slots(), [&](std::ptrdiff_t i, int slot) {
         const auto item = static_cast<int>(i), p = item / kv_heads;
-        const Part& part = parts[static_cast<std::size_t>(p)];
+        const Part& part = parts[p];
         const int row = p * part.rows;
         std::fill_n(gradient.tensors(item), tensor_floats, 0.0f);
         std::fill_n(gradient.state(item), static_cast<std::size_t>(length) * static_cast<std::size_t>(state_floats),

@@ -60,8 +60,8 @@ Tile TileJob::row_of(const Tile& t, int row, int i) const {
     Tile one = t;
     one.first_query = t.first_query + i;
     one.first_key = own.first;
-    one.queries = t.queries.subspan(static_cast<std::size_t>(i), 1);
-    one.keys = t.keys.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count));
+    one.queries = t.queries.subspan(i, 1);
+    one.keys = t.keys.subspan(first, count);
     one.q = rows_of(t.q, i, 1);
     if (t.k.data) one.k = rows_of(t.k, first, count);
     if (t.query_state.data) one.query_state = rows_of(t.query_state, i, 1);

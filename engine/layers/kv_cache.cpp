@@ -24,7 +24,7 @@ std::uint64_t state_elements(const KvCacheShape& s) {
 
 // Beyond the window there is room for one chunk of tokens and more, so that the window seldom moves.
 int KvCache::slots_of(const KvCacheShape& s, int layer) {
-    const int window = s.windows.empty() ? 0 : s.windows[static_cast<std::size_t>(layer)];
+    const int window = s.windows.empty() ? 0 : s.windows[layer];
     const int whole = round_up(s.capacity, slab);
     if (window == 0) return whole;
     const std::int64_t slots = std::int64_t{window} + s.chunk + window / 8 + 3 * slab;
@@ -41,8 +41,7 @@ KvCache::KvCache(const KvCacheShape& s)
       states_(static_cast<std::size_t>(state_elements(s))) {
     std::size_t slots = 0;
     for (int layer = 0; layer < s.n_layers; ++layer) {
-        layers_.push_back(
-            {.most = slots_of(s, layer), .window = s.windows.empty() ? 0 : s.windows[static_cast<std::size_t>(layer)]});
+        layers_.push_back({.most = slots_of(s, layer), .window = s.windows.empty() ? 0 : s.windows[layer]});
         slots += static_cast<std::size_t>(layers_.back().most);
     }
     const std::size_t bytes = slots * static_cast<std::size_t>(s.n_kv_heads) * token_bytes_;
@@ -142,7 +141,7 @@ bool KvCache::goes_on_from(int size) const {
 
 void KvCache::evict(int layer, int first, int count, int size, View keys, View values,
                     const std::function<void(View k, int slot)>& turn) {
-    Layer& own = layers_[static_cast<std::size_t>(layer)];
+    Layer& own = layers_[layer];
     const Layer before = own;
     Layer after = own;
     int from = first + count; // the first token that moves

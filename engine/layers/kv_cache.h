@@ -42,7 +42,7 @@ public:
     // Lets layers with a window drop tokens that no token from slot `first` on sees, if their room is needed.
     void make_room(int first, int rows);
     // The first token that queries of a layer with a window may see. Earlier ones were dropped before evict().
-    int floor(int layer) const { return layers_[static_cast<std::size_t>(layer)].floor; }
+    int floor(int layer) const { return layers_[layer].floor; }
     // Whether all tokens that a token in slot `size` would see are stored.
     bool holds_before(int size) const;
     // Whether a token in slot `size` can be fed. It may see less than its window if evict() needed tokens that had been
@@ -89,7 +89,7 @@ private:
     static void spread(std::byte* memory, std::span<const Run> runs);
     int grown(int tokens) const;
     static int slots_of(const KvCacheShape& shape, int layer);
-    const Layer& layer_of(int layer) const { return layers_[static_cast<std::size_t>(layer)]; }
+    const Layer& layer_of(int layer) const { return layers_[layer]; }
     std::size_t head_start(int layer, int kv_head) const;                                    // as Layer::start
     std::size_t slab_of(int layer, int kv_head, int slot) const;                             // likewise
     int place_of(int layer, int slot) const { return (slot - layer_of(layer).base) % slab; } // in its slab

@@ -85,8 +85,7 @@ public:
         case Op::lookup:
             return embed_tokens(in_.tokens, linear_of(step).weight, step.factor, out);
         case Op::embed:
-            return embed_rows(*layer_.embedding, *layer_.embedding->items()[static_cast<std::size_t>(step.weight)],
-                              in_.rows, in, out);
+            return embed_rows(*layer_.embedding, *layer_.embedding->items()[step.weight], in_.rows, in, out);
         case Op::norm: {
             const NormWeights& w = norm_of(step.weight);
             return norm(plan.norm, in, w.weight, w.bias, plan.norm_eps, out);
@@ -96,7 +95,7 @@ public:
             // in f32.
             return linear(in, linear_of(step), *scratch_.rows, out, at_end() ? Bf16Rows::floats : Bf16Rows::rounded);
         case Op::bias: {
-            const View& bias = layer_.weights.vectors[static_cast<std::size_t>(step.weight)];
+            const View& bias = layer_.weights.vectors[step.weight];
             return add_to_rows(bias, cols_of(out, step.first, bias.cols));
         }
         case Op::clip:
@@ -110,7 +109,7 @@ public:
         case Op::activate:
             return plan.gated ? activate_gated(plan.activation, in, out) : activate(plan.activation, in, out);
         case Op::gate:
-            return gate(in, value(step.other), layer_.weights.vectors[static_cast<std::size_t>(step.weight)], out);
+            return gate(in, value(step.other), layer_.weights.vectors[step.weight], out);
         case Op::experts:
             if (step.other < 0)
                 zero(out);
@@ -133,12 +132,10 @@ public:
     }
 
 private:
-    View value(int i) const { return rows_of(values_[static_cast<std::size_t>(i)], 0, rows_); }
+    View value(int i) const { return rows_of(values_[i], 0, rows_); }
     bool at_end() const { return layer_.embedding != nullptr; } // of the stack
-    const Linear& linear_of(const Step& step) const {
-        return layer_.weights.linears[static_cast<std::size_t>(step.weight)];
-    }
-    const NormWeights& norm_of(int i) const { return layer_.weights.norms[static_cast<std::size_t>(i)]; }
+    const Linear& linear_of(const Step& step) const { return layer_.weights.linears[step.weight]; }
+    const NormWeights& norm_of(int i) const { return layer_.weights.norms[i]; }
 
     static void clip(float most, View in, View out) {
         parallel_for(out.rows, std::max(1, 8192 / out.cols), [&](std::ptrdiff_t row) {
@@ -155,7 +152,7 @@ private:
         });
     }
     std::span<const Linear> linears_from(const Step& step) const {
-        return std::span(layer_.weights.linears).subspan(static_cast<std::size_t>(step.weight));
+        return std::span(layer_.weights.linears).subspan(step.weight);
     }
     void qk_norm(const Step& step, View in, View out) const {
         copy(in, out);
@@ -192,15 +189,15 @@ public:
     }
 
 private:
-    View value(int i) const { return rows_of(values_[static_cast<std::size_t>(i)], 0, rows_); }
+    View value(int i) const { return rows_of(values_[i], 0, rows_); }
     View gradient(int i) const {
-        const Value& v = layer_.program.values[static_cast<std::size_t>(i)];
+        const Value& v = layer_.program.values[i];
         return cols_of(rows_of(gradients_.slots[static_cast<std::size_t>(v.slot)], 0, rows_), 0, v.width);
     }
     // Whether the gradient of a value has been written before; marks it as written.
     bool accumulate(int i) {
-        const bool before = written_[static_cast<std::size_t>(i)];
-        written_[static_cast<std::size_t>(i)] = true;
+        const bool before = written_[i];
+        written_[i] = true;
         return before;
     }
 
@@ -211,8 +208,7 @@ private:
         switch (step.op) {
         case Op::lookup:
             for (int i = 0; i < rows_; ++i)
-                kernels().axpy(dy.cols, step.factor, dy.row(i),
-                               d_.linears[weight].weight.row(in_.tokens[static_cast<std::size_t>(i)]));
+                kernels().axpy(dy.cols, step.factor, dy.row(i), d_.linears[weight].weight.row(in_.tokens[i]));
             return;
         case Op::embed:
             accumulate(step.in);
@@ -294,14 +290,12 @@ private:
         parallel_for(rows_, std::max(1, 8192 / in.cols), [&](std::ptrdiff_t row) {
             const int i = static_cast<int>(row);
             const float share = sigmoid(kernels().dot(x.cols, x.row(i), w.data));
-            float& g = through[static_cast<std::size_t>(row)];
+            float& g = through[row];
             g = share * (1 - share) * kernels().dot(in.cols, in.row(i), dy.row(i));
             for (int j = 0; j < in.cols; ++j) d_in.row(i)[j] = share * dy.row(i)[j];
             kernels().axpy(x.cols, g, w.data, d_x.row(i));
         });
-        sum_rows(rows_, d_w, [&](int i, float* sum) {
-            kernels().axpy(x.cols, through[static_cast<std::size_t>(i)], x.row(i), sum);
-        });
+        sum_rows(rows_, d_w, [&](int i, float* sum) { kernels().axpy(x.cols, through[i], x.row(i), sum); });
     }
     // In place: clipped values have no gradient.
     static void clip(float most, View in, View d) {
@@ -350,8 +344,7 @@ void Dropout::operator()(View x, int site) const {
         float* v = x.row(static_cast<int>(row));
         for (int j = 0; j < x.cols; j += 4) {
             const auto bits = random.four(first + static_cast<std::uint64_t>(j / 4));
-            for (int l = 0; l < 4 && j + l < x.cols; ++l)
-                v[j + l] = bits[static_cast<std::size_t>(l)] < threshold ? 0 : v[j + l] * scale;
+            for (int l = 0; l < 4 && j + l < x.cols; ++l) v[j + l] = bits[l] < threshold ? 0 : v[j + l] * scale;
         }
     });
 }
@@ -371,7 +364,7 @@ void remember(const Layer& layer, View encoded, View kv, RowScratch& scratch, Kv
     const Program& program = layer.program;
     if (program.memory < 0) return;
     const int width = program.sizes.kv_width();
-    linear(encoded, layer.weights.linears[static_cast<std::size_t>(program.memory)], scratch, kv);
+    linear(encoded, layer.weights.linears[program.memory], scratch, kv);
     parallel_for(encoded.rows, std::max(1, 8192 / kv.cols), [&](std::ptrdiff_t i) {
         const View row = rows_of(kv, static_cast<int>(i), 1);
         memory.store(layer.index, 0, static_cast<int>(i), cols_of(row, 0, width), cols_of(row, width, width));

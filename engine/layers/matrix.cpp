@@ -35,7 +35,7 @@ std::ptrdiff_t half_offset(WeightType type, int lane, int k) {
 
 bool pack_halves(WeightType type, int lane, std::span<const float> row, std::byte* panel) {
     for (int k = 0; k < static_cast<int>(row.size()); ++k) {
-        const float value = row[static_cast<std::size_t>(k)];
+        const float value = row[k];
         const std::uint16_t half = type == WeightType::f16 ? f16_from_float(value) : bf16_from_float(value);
         if (type == WeightType::f16 ? !finite(half) : (half & 0x7f80) == 0x7f80) return false;
         write_half(panel + half_offset(type, lane, k), half);

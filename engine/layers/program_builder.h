@@ -52,7 +52,7 @@ public:
     // ---- Steps: each call returns the value that the step writes.
     int norm(int in, int weight, Slot to) { return step({Op::norm, in, value(to, program.sizes.d_model), -1, weight}); }
     int linear(int in, int weight, Slot to) {
-        return step({Op::linear, in, value(to, program.linears[static_cast<std::size_t>(weight)].rows), -1, weight});
+        return step({Op::linear, in, value(to, program.linears[weight].rows), -1, weight});
     }
     int add(int in, int branch) { return step({Op::add, in, value(Slot::stream, program.sizes.d_model), branch}); }
     int value(Slot slot, int width) {

@@ -75,8 +75,7 @@ void Batch::Impl::forward_with(std::size_t first, std::span<const Token> tokens,
     const View out =
         pass.forward({together.tokens, {{together.positions, calls[first]->axes}, together.segments}, together.parts});
     for (int row = 0; row < out.rows; ++row)
-        std::copy_n(out.row(row), out.cols,
-                    states.view().row(static_cast<int>(together.sessions[static_cast<std::size_t>(row)])));
+        std::copy_n(out.row(row), out.cols, states.view().row(static_cast<int>(together.sessions[row])));
 }
 
 namespace {

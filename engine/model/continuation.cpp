@@ -133,7 +133,7 @@ Continuation::Continuation(const Model& model, std::string_view prompt, const Op
     result_.prompt_tokens = static_cast<int>(input_.empty() ? first_ : input_.size());
     tokens_.reserve(capacity + 1); // after this, nothing is allocated: the text is assembled at the end
     piece_.reserve(impl_of(model).tokenizer->longest());
-    if (!left_out_.empty()) allowed_.resize(static_cast<std::size_t>(model.vocab_size()));
+    if (!left_out_.empty()) allowed_.resize(model.vocab_size());
 }
 
 // The tokens of tokens_ that the session holds, or will hold.
@@ -172,8 +172,7 @@ bool Continuation::feed_prompt(int most) {
 std::span<const float> Continuation::allowed() {
     if (left_out_.empty()) return logits_;
     std::copy(logits_.begin(), logits_.end(), allowed_.begin());
-    for (const Token token : left_out_)
-        allowed_[static_cast<std::size_t>(token)] = -std::numeric_limits<float>::infinity();
+    for (const Token token : left_out_) allowed_[token] = -std::numeric_limits<float>::infinity();
     return allowed_;
 }
 

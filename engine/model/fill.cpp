@@ -43,7 +43,7 @@ Token mask_of(const Model::Impl& m) {
 Blank best_of(std::span<const float> logits, int index, int candidates) {
     std::vector<Token> order(logits.size());
     std::iota(order.begin(), order.end(), 0);
-    const auto at = [&](Token token) { return logits[static_cast<std::size_t>(token)]; };
+    const auto at = [&](Token token) { return logits[token]; };
     const auto count = std::min(static_cast<std::size_t>(candidates), order.size());
     std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count), order.end(),
                       [&](Token a, Token b) { return at(a) != at(b) ? at(a) > at(b) : a < b; });
@@ -63,9 +63,9 @@ public:
 
     void operator()(ConstView states) {
         for (int i = 0; i < states.rows; ++i) {
-            if (pooling_ == Pooling::last || rows_ == 0) sum_.assign(static_cast<std::size_t>(states.cols), 0);
+            if (pooling_ == Pooling::last || rows_ == 0) sum_.assign(states.cols, 0);
             if (pooling_ != Pooling::first || rows_ == 0)
-                for (int j = 0; j < states.cols; ++j) sum_[static_cast<std::size_t>(j)] += states.row(i)[j];
+                for (int j = 0; j < states.cols; ++j) sum_[j] += states.row(i)[j];
             ++rows_;
         }
     }
@@ -106,7 +106,7 @@ FilledText fill(const Model& model, std::string_view text, int candidates) {
     Session session(model, {.capacity = static_cast<int>(filled.tokens.size())});
     session.feed_all(filled.tokens, all.rows(), [&](int first, View logits) {
         for (int i = 0; i < logits.rows; ++i)
-            if (filled.tokens[static_cast<std::size_t>(first + i)] == mask)
+            if (filled.tokens[first + i] == mask)
                 filled.blanks.push_back(
                     best_of({logits.row(i), static_cast<std::size_t>(logits.cols)}, first + i, candidates));
     });

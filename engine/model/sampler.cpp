@@ -44,8 +44,8 @@ void penalise(const Sampling& s, std::span<const float> logits, std::span<const 
 // probabilities reach p, at least one.
 std::size_t nucleus(std::span<const float> scores, std::span<const std::int32_t> candidates, double p) {
     if (p >= 1) return candidates.size();
-    const double top = scores[static_cast<std::size_t>(candidates.front())];
-    const auto weight = [&](std::int32_t id) { return std::exp(scores[static_cast<std::size_t>(id)] - top); };
+    const double top = scores[candidates.front()];
+    const auto weight = [&](std::int32_t id) { return std::exp(scores[id] - top); };
     double total = 0;
     for (const std::int32_t id : candidates) total += weight(id);
     double sum = 0;
@@ -59,9 +59,9 @@ std::size_t nucleus(std::span<const float> scores, std::span<const std::int32_t>
 // The number of sorted candidates with at least min_p times the probability of the first.
 std::size_t above_least(std::span<const float> scores, std::span<const std::int32_t> candidates, double min_p) {
     if (min_p <= 0) return candidates.size();
-    const double least = scores[static_cast<std::size_t>(candidates.front())] + std::log(min_p);
+    const double least = scores[candidates.front()] + std::log(min_p);
     std::size_t n = 1;
-    while (n < candidates.size() && scores[static_cast<std::size_t>(candidates[n])] >= least) ++n;
+    while (n < candidates.size() && scores[candidates[n]] >= least) ++n;
     return n;
 }
 
@@ -69,8 +69,8 @@ std::size_t above_least(std::span<const float> scores, std::span<const std::int3
 
 Sampler::Sampler(const Sampling& sampling, int vocab_size) : sampling_(sampling) {
     check(sampling, vocab_size);
-    scores_.resize(static_cast<std::size_t>(vocab_size));
-    order_.resize(static_cast<std::size_t>(vocab_size));
+    scores_.resize(vocab_size);
+    order_.resize(vocab_size);
 }
 
 Token Sampler::sample(std::span<const float> logits, std::span<const Token> history, std::uint64_t n) {
@@ -83,7 +83,7 @@ Token Sampler::sample(std::span<const float> logits, std::span<const Token> hist
     penalise(sampling_, logits, history, scores_);
 
     const auto better = [this](std::int32_t a, std::int32_t b) {
-        const float x = scores_[static_cast<std::size_t>(a)], y = scores_[static_cast<std::size_t>(b)];
+        const float x = scores_[a], y = scores_[b];
         return x != y ? x > y : a < b;
     };
     const auto best = std::max_element(scores_.begin(), scores_.end()); // the first of equals
@@ -99,9 +99,7 @@ Token Sampler::sample(std::span<const float> logits, std::span<const Token> hist
     candidates = candidates.first(above_least(scores_, candidates, sampling_.min_p));
 
     const double top = *best;
-    const auto weight = [&](std::int32_t id) {
-        return std::exp((scores_[static_cast<std::size_t>(id)] - top) / sampling_.temperature);
-    };
+    const auto weight = [&](std::int32_t id) { return std::exp((scores_[id] - top) / sampling_.temperature); };
     double total = 0;
     for (const std::int32_t id : candidates) total += weight(id);
     const double drawn = Random(sampling_.seed, stream).uniform(n) * total;

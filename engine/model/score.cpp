@@ -14,7 +14,7 @@ double nll_of(std::span<const float> logits, Token target) {
     const double most = *std::max_element(logits.begin(), logits.end());
     double sum = 0;
     for (const float logit : logits) sum += std::exp(logit - most);
-    return most + std::log(sum) - logits[static_cast<std::size_t>(target)];
+    return most + std::log(sum) - logits[target];
 }
 
 std::vector<double> score_continuation(Session& session, std::span<const Token> tokens) {

@@ -153,8 +153,7 @@ void Sequence::place(std::size_t tokens, const TokenRows& rows) {
     for (std::size_t i = 0; i < tokens; ++i) {
         if (!rows.padding.empty() && rows.padding[i] != 0) continue;
         for (int axis = 0; axis < axes; ++axis)
-            ids[static_cast<std::size_t>(axis)] =
-                rows.positions.empty() ? next + static_cast<int>(i) : rows.positions.at(i, axis);
+            ids[axis] = rows.positions.empty() ? next + static_cast<int>(i) : rows.positions.at(i, axis);
         cache.set_position(slot++, {ids.data(), static_cast<std::size_t>(axes)});
     }
 }
@@ -343,8 +342,8 @@ View EncoderInput::encode(std::span<const Token> tokens, const TokenRows& rows) 
     memory.reserve(encoded.rows);
     team(thread_count(), [&] {
         for (int i = 0; i < m.blueprint.n_layers; ++i)
-            remember({m.program.layer(i), m.weights.layers[static_cast<std::size_t>(i)], m.encodings.layer(i), i},
-                     encoded, kv.view(encoded.rows), scratch, memory);
+            remember({m.program.layer(i), m.weights.layers[i], m.encodings.layer(i), i}, encoded, kv.view(encoded.rows),
+                     scratch, memory);
     });
     return encoded;
 }

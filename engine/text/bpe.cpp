@@ -56,7 +56,7 @@ public:
     bool wanted() const { return wanted_; }
     bool encode(std::string_view spelling, std::vector<Token>& out) const {
         const Token whole = vocabulary_.find(spelling);
-        if (whole == Vocabulary::absent || special_[static_cast<std::size_t>(whole)]) return false;
+        if (whole == Vocabulary::absent || special_[whole]) return false;
         out.push_back(whole);
         return true;
     }

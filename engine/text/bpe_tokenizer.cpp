@@ -40,7 +40,7 @@ std::unique_ptr<Tokenizer> make_bpe_tokenizer(const BpeParts& parts) {
     TokenizerFile file;
     file.rest = parse_json(frame_of_file, "tokenizer");
     const auto spelling = [&](Token id) {
-        const std::string& bytes = parts.tokens[static_cast<std::size_t>(id)];
+        const std::string& bytes = parts.tokens[id];
         const bool added = std::any_of(parts.added.begin(), parts.added.end(), [&](const AddedToken& token) {
             return token.id == id && token.content == bytes;
         });

@@ -171,8 +171,7 @@ std::unique_ptr<Tokenizer> train_bpe(std::string_view corpus, int vocab_size) {
     Merge merge;
     while (static_cast<int>(parts.tokens.size()) + 1 < vocab_size && pairs.best(merge.left, merge.right)) {
         merge.product = static_cast<Token>(parts.tokens.size());
-        parts.tokens.push_back(parts.tokens[static_cast<std::size_t>(merge.left)] +
-                               parts.tokens[static_cast<std::size_t>(merge.right)]);
+        parts.tokens.push_back(parts.tokens[merge.left] + parts.tokens[merge.right]);
         parts.merges.push_back(merge);
         pairs.merge(merge.left, merge.right, merge.product);
     }

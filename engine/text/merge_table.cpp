@@ -15,14 +15,14 @@ MergeTable::MergeTable(std::vector<Merge> merges, std::size_t n_tokens)
     std::partial_sum(first_of_.begin(), first_of_.end(), first_of_.begin());
     std::vector<std::uint32_t> next(first_of_.begin(), first_of_.end() - 1);
     for (std::uint32_t rank = 0; rank < merges_.size(); ++rank)
-        entries_[next[static_cast<std::size_t>(merges_[rank].left)]++] = {merges_[rank].right, rank};
+        entries_[next[merges_[rank].left]++] = {merges_[rank].right, rank};
     for (std::size_t left = 0; left < n_tokens; ++left)
         std::sort(entries_.begin() + first_of_[left], entries_.begin() + first_of_[left + 1],
                   [](Entry a, Entry b) { return std::tie(a.right, a.rank) < std::tie(b.right, b.rank); });
 }
 
 std::uint32_t MergeTable::rank(Token left, Token right) const {
-    const auto begin = entries_.begin() + first_of_[static_cast<std::size_t>(left)];
+    const auto begin = entries_.begin() + first_of_[left];
     const auto end = entries_.begin() + first_of_[static_cast<std::size_t>(left) + 1];
     const auto at = std::lower_bound(begin, end, right, [](const Entry& e, Token key) { return e.right < key; });
     return at != end && at->right == right ? at->rank : none;

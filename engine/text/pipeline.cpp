@@ -56,11 +56,11 @@ private:
 class PipelineTokenizer final : public Tokenizer {
 public:
     PipelineTokenizer(Pipeline pipeline, const std::string& where) : p_(std::move(pipeline)), where_(where) {
-        special_.resize(static_cast<std::size_t>(p_.n_tokens));
+        special_.resize(p_.n_tokens);
         std::vector<const AddedToken*> added(special_.size());
         for (const AddedToken& token : p_.added.all()) {
-            special_[static_cast<std::size_t>(token.id)] = token.special;
-            added[static_cast<std::size_t>(token.id)] = &token;
+            special_[token.id] = token.special;
+            added[token.id] = &token;
         }
         const auto spelling = [&](std::size_t id) {
             if (added[id] != nullptr) return std::string_view(added[id]->content);
@@ -93,7 +93,7 @@ public:
         if (token < 0 || token >= vocab_size())
             fail(ErrorCode::limit, "token ", token, ": expected 0 to ", vocab_size() - 1);
         const PackedStrings& texts = first && first_texts_.size() > 0 ? first_texts_ : texts_;
-        out += texts[static_cast<std::size_t>(token)];
+        out += texts[token];
     }
 
     Token find(std::string_view spelling) const override {
@@ -102,9 +102,7 @@ public:
         return p_.vocabulary->find(spelling);
     }
 
-    bool is_special(Token token) const override {
-        return token >= 0 && token < vocab_size() && special_[static_cast<std::size_t>(token)];
-    }
+    bool is_special(Token token) const override { return token >= 0 && token < vocab_size() && special_[token]; }
 
 private:
     void append_tokens(std::string_view text, bool special, std::vector<Token>& out) const {

@@ -64,7 +64,7 @@ private:
     Token find(std::string_view text) const {
         if (text.size() > longest_) return Vocabulary::absent;
         const Token token = vocabulary_.find(text);
-        return token != Vocabulary::absent && merges_[static_cast<std::size_t>(token)] ? token : Vocabulary::absent;
+        return token != Vocabulary::absent && merges_[token] ? token : Vocabulary::absent;
     }
 
     void merge(std::vector<Symbol>& symbols) const {
@@ -75,7 +75,7 @@ private:
                                         symbols[left].text.size() + symbols[right].text.size());
             const Token token = find(both);
             if (token == Vocabulary::absent) return;
-            heap.push_back({scores_[static_cast<std::size_t>(token)], left, right, both.size()});
+            heap.push_back({scores_[token], left, right, both.size()});
             std::push_heap(heap.begin(), heap.end());
         };
         for (std::uint32_t i = 0; i < symbols.size(); ++i) note(i, symbols[i].next);

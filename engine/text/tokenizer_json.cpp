@@ -140,7 +140,7 @@ std::unique_ptr<const TokenModel> make_model(const std::string& kind, const Mode
 std::vector<bool> special_ids(const std::vector<AddedToken>& added, std::size_t n) {
     std::vector<bool> special(n);
     for (const AddedToken& token : added)
-        if (token.special && static_cast<std::size_t>(token.id) < n) special[static_cast<std::size_t>(token.id)] = true;
+        if (token.special && static_cast<std::size_t>(token.id) < n) special[token.id] = true;
     return special;
 }
 

@@ -57,7 +57,7 @@ void append_normalized(std::string_view text, Form form, const Allowance* allowa
     if (form == Form::nfc || form == Form::nfkc)
         n = utf8proc_normalize_utf32(points.data(), n,
                                      static_cast<utf8proc_option_t>(UTF8PROC_STABLE | UTF8PROC_COMPOSE));
-    for (utf8proc_ssize_t i = 0; i < n; ++i) append(static_cast<char32_t>(points[static_cast<std::size_t>(i)]), out);
+    for (utf8proc_ssize_t i = 0; i < n; ++i) append(static_cast<char32_t>(points[i]), out);
 }
 
 bool is_ascii(std::string_view text) {

@@ -55,7 +55,7 @@ private:
     // The token of a text if it is not special; else Vocabulary::absent.
     Token ordinary(std::string_view text) const {
         const Token token = vocabulary_.find(text);
-        return token != Vocabulary::absent && special_[static_cast<std::size_t>(token)] ? Vocabulary::absent : token;
+        return token != Vocabulary::absent && special_[token] ? Vocabulary::absent : token;
     }
 
     // nodes[i]: the best path from the beginning of the text to byte i.

@@ -30,7 +30,7 @@ Token Vocabulary::find(std::string_view spelling) const { // no spelling is empt
 std::size_t Vocabulary::place_of(std::string_view spelling) const {
     const std::size_t mask = places_.size() - 1;
     std::size_t i = hash(spelling) & mask;
-    while (places_[i] != absent && spelled_[static_cast<std::size_t>(places_[i])] != spelling) i = (i + 1) & mask;
+    while (places_[i] != absent && spelled_[places_[i]] != spelling) i = (i + 1) & mask;
     return i;
 }
 

@@ -17,7 +17,7 @@ public:
 
     std::size_t size() const { return spelled_.size(); }
     std::string_view operator[](std::size_t id) const { return spelled_[id]; }
-    std::string_view operator[](Token id) const { return spelled_[static_cast<std::size_t>(id)]; }
+    std::string_view operator[](Token id) const { return spelled_[id]; }
     Token find(std::string_view spelling) const; // absent if there is none
 
     static constexpr Token absent = -1;

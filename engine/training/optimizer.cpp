@@ -18,10 +18,10 @@ double sum_of_squares(std::span<const float> x) {
     parallel_for(static_cast<std::ptrdiff_t>(partial.size()), 4, [&](std::ptrdiff_t b) {
         double sum = 0;
         for (std::ptrdiff_t i = b * strip; i < std::min(n, (b + 1) * strip); ++i) {
-            const double v = x[static_cast<std::size_t>(i)];
+            const double v = x[i];
             sum += v * v;
         }
-        partial[static_cast<std::size_t>(b)] = sum;
+        partial[b] = sum;
     });
     double total = 0;
     for (const double p : partial) total += p;
@@ -47,7 +47,7 @@ double Optimizer::step(const StepSize& size) {
     steps += 1;
     const auto scale = static_cast<float>(norm > size.clip ? size.clip / norm : 1.0);
     for (int i = 0; i < parameters_.count(); ++i)
-        if (parameters_.specs()[static_cast<std::size_t>(i)].trainable && !is_muons(i)) adamw(i, size, scale);
+        if (parameters_.specs()[i].trainable && !is_muons(i)) adamw(i, size, scale);
     for (const MatrixRows& matrix : muon_) this->muon(matrix, size, scale);
     return norm;
 }
@@ -61,7 +61,7 @@ void Optimizer::adamw(int tensor, const StepSize& size, float scale) {
     const auto correction2 = static_cast<float>(1 / (1 - std::pow(beta2, static_cast<double>(steps))));
     const View w = parameters_.value(tensor), g = parameters_.grad(tensor);
     const std::ptrdiff_t n = static_cast<std::ptrdiff_t>(w.rows) * w.cols;
-    const bool matrix = parameters_.specs()[static_cast<std::size_t>(tensor)].shape.size() > 1;
+    const bool matrix = parameters_.specs()[tensor].shape.size() > 1;
     const auto decay = static_cast<float>(matrix ? size.weight_decay : 0);
     float *const m = m_.data() + offset(tensor), *const v = v_.data() + offset(tensor);
     parallel_for((n + strip - 1) / strip, 2, [&](std::ptrdiff_t b) {

@@ -35,14 +35,14 @@ Parameters::Parameters(const Blueprint& blueprint, const EncodingStack& encoding
 
 View Parameters::view_of(Buffer<float>& buffer, int i) {
     if (i < 0) return {};
-    const std::vector<std::int64_t>& shape = specs_[static_cast<std::size_t>(i)].shape;
+    const std::vector<std::int64_t>& shape = specs_[i].shape;
     const int rows = shape.size() == 2 ? static_cast<int>(shape[0]) : 1;
-    return view(buffer.data() + offsets_[static_cast<std::size_t>(i)], rows, static_cast<int>(shape.back()));
+    return view(buffer.data() + offsets_[i], rows, static_cast<int>(shape.back()));
 }
 
 int Parameters::find(const std::string& name) const {
     for (int i = 0; i < count(); ++i)
-        if (specs_[static_cast<std::size_t>(i)].name == name) return i;
+        if (specs_[i].name == name) return i;
     return -1;
 }
 
@@ -55,7 +55,7 @@ View Parameters::grad(const std::string& name) {
 
 void Parameters::initialise(std::uint64_t seed, const InitialMatrices& matrices) {
     for (int i = 0; i < count(); ++i) {
-        TensorSpec spec = specs_[static_cast<std::size_t>(i)];
+        TensorSpec spec = specs_[i];
         spec.initial = initial_of(i, matrices);
         const View v = value(i);
         fill_initial(spec, {v.data, static_cast<std::size_t>(v.rows) * static_cast<std::size_t>(v.cols)}, seed,
@@ -65,7 +65,7 @@ void Parameters::initialise(std::uint64_t seed, const InitialMatrices& matrices)
 
 // Specs have a deviation of 0.02, or less for the matrices of branches, which are shrunk.
 InitialValues Parameters::initial_of(int i, const InitialMatrices& matrices) const {
-    const TensorSpec& spec = specs_[static_cast<std::size_t>(i)];
+    const TensorSpec& spec = specs_[i];
     InitialValues initial = spec.initial;
     if (i >= first_encoding_tensor_ || initial.kind != InitialValues::Kind::normal) return initial;
     constexpr double usual = 0.02;

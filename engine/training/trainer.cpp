@@ -84,7 +84,7 @@ struct Trainer::Impl {
           optimizer(parameters, options.muon > 0 ? hidden_matrices(blueprint) : std::vector<MatrixRows>()) {
         for (int i = 0; i < parameters.count(); ++i) {
             const View v = parameters.value(i);
-            model.read(parameters.specs()[static_cast<std::size_t>(i)].name, {v.data, elements(v)});
+            model.read(parameters.specs()[i].name, {v.data, elements(v)});
         }
     }
 
@@ -141,9 +141,8 @@ void Trainer::Impl::check_finite() {
     for (int i = 0; i < parameters.count(); ++i) {
         const View v = parameters.value(i);
         if (!std::all_of(v.data, v.data + elements(v), [](float x) { return std::isfinite(x); }))
-            fail(ErrorCode::failure, "training: tensor '",
-                 printable(parameters.specs()[static_cast<std::size_t>(i)].name), "' is not finite after ",
-                 optimizer.steps, " steps; a lower learning rate may help");
+            fail(ErrorCode::failure, "training: tensor '", printable(parameters.specs()[i].name),
+                 "' is not finite after ", optimizer.steps, " steps; a lower learning rate may help");
     }
 }
 
@@ -248,7 +247,7 @@ void Trainer::save(const std::filesystem::path& file, std::string_view dtype) co
     ModelFile out{t.blueprint, t.encodings.spec(), t.tokenizer, t.record(), {}, {}, writable_type(dtype)};
     t.check_finite();
     for (int i = 0; i < t.parameters.count(); ++i) {
-        out.specs.push_back(t.parameters.specs()[static_cast<std::size_t>(i)]);
+        out.specs.push_back(t.parameters.specs()[i]);
         out.values.push_back(t.parameters.value(i));
     }
     write_model(file, out);

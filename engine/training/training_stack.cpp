@@ -161,8 +161,8 @@ void TrainingStack::place(Positions positions) {
         const auto row = static_cast<std::size_t>(i);
         const std::span<int> ids = std::span(positions_).subspan(row * axes, axes);
         for (int axis = 0; axis < shape_.axes; ++axis)
-            ids[static_cast<std::size_t>(axis)] = positions.empty() ? i % shape_.length : positions.at(row, axis);
-        caches_[static_cast<std::size_t>(i / shape_.length)].set_position(i % shape_.length, ids);
+            ids[axis] = positions.empty() ? i % shape_.length : positions.at(row, axis);
+        caches_[i / shape_.length].set_position(i % shape_.length, ids);
     }
 }
 
@@ -171,7 +171,7 @@ void TrainingStack::pad(std::span<const int> lengths) {
 }
 
 Layer TrainingStack::layer(int i) const {
-    return {program_.layer(i), weights_.layers[static_cast<std::size_t>(i)], encodings_.layer(i), i};
+    return {program_.layer(i), weights_.layers[i], encodings_.layer(i), i};
 }
 Layer TrainingStack::enter() const {
     return Layer::end(program_.enter, weights_.enter, encodings_);
@@ -187,7 +187,7 @@ Steps TrainingStack::before_logits() const {
     return {0, std::max(0, program_.head.logits)};
 }
 View TrainingStack::read() const {
-    return head_[program_.head.steps[static_cast<std::size_t>(program_.head.logits)].in];
+    return head_[program_.head.steps[program_.head.logits].in];
 }
 
 void TrainingStack::remember(const Encoded& encoded) {
@@ -196,8 +196,7 @@ void TrainingStack::remember(const Encoded& encoded) {
         const int first = static_cast<int>(p) * shape_.memory;
         for (int i = 0; i < program_.n_layers(); ++i)
             ordo::remember(layer(i), rows_of(encoded.rows, first, shape_.memory),
-                           rows_of(remembered_[static_cast<std::size_t>(i)].view(), first, shape_.memory),
-                           rows_scratch_, *parts_[p].memory);
+                           rows_of(remembered_[i].view(), first, shape_.memory), rows_scratch_, *parts_[p].memory);
     }
 }
 
@@ -208,8 +207,7 @@ void TrainingStack::forward(std::span<const Token> tokens, std::span<const int> 
     const LayerScratch scratch{&attention_, &rows_scratch_, &experts_};
     ordo::forward(enter(), in, enter_, scratch);
     if (dropout.rate > 0) dropout(enter_.back(), 0);
-    for (int i = 0; i < program_.n_layers(); ++i)
-        ordo::forward(layer(i), in, layers_[static_cast<std::size_t>(i)], scratch, dropout);
+    for (int i = 0; i < program_.n_layers(); ++i) ordo::forward(layer(i), in, layers_[i], scratch, dropout);
     ordo::forward(finish(), in, finish_, scratch);
     ordo::forward(head(), in, head_, {&attention_, &head_scratch_, &experts_}, {}, before_logits());
 }
@@ -217,7 +215,7 @@ void TrainingStack::forward(std::span<const Token> tokens, std::span<const int> 
 // ---- Backward -------------------------------------------------------------------------------
 
 View TrainingStack::gradient(const Program& program, int value) const {
-    const Value& v = program.values[static_cast<std::size_t>(value)];
+    const Value& v = program.values[value];
     return cols_of(gradients_.slots[static_cast<std::size_t>(v.slot)], 0, v.width);
 }
 
@@ -239,8 +237,8 @@ void TrainingStack::backward(std::span<const Token> tokens, std::span<const int>
         }
         ordo::backward(of, in, layers_[at], gradients_, attention_gradient_, scratch, d_layers_[at], dropout);
         if (memory < 0) continue;
-        linear_backward(d_remembered_.view(), encoded.rows, of.weights.linears[static_cast<std::size_t>(memory)],
-                        rows_scratch_, d_encoded, !first, d_layers_[at].linears[static_cast<std::size_t>(memory)]);
+        linear_backward(d_remembered_.view(), encoded.rows, of.weights.linears[memory], rows_scratch_, d_encoded,
+                        !first, d_layers_[at].linears[memory]);
         first = false;
     }
     if (dropout.rate > 0) dropout(gradient(program_.finish, 0), 0);

@@ -45,9 +45,7 @@ public:
     // overwritten with the gradient of the encoder's rows.
     void backward(std::span<const Token> tokens, std::span<const int> segments, const Dropout& dropout,
                   const Encoded& encoded = {}, View d_encoded = {});
-    View d_read() const {
-        return gradient(program_.head, program_.head.steps[static_cast<std::size_t>(program_.head.logits)].in);
-    }
+    View d_read() const { return gradient(program_.head, program_.head.steps[program_.head.logits].in); }
     View d_final() const { return gradient(program_.finish, static_cast<int>(program_.finish.values.size()) - 1); }
     // The head's matrix and bias, and their gradients.
     const Linear& head_matrix() const { return weights_.head.linears.back(); }

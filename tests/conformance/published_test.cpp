@@ -55,7 +55,7 @@ double log_probability(std::span<const float> logits, Token token) {
     const double top = *std::max_element(logits.begin(), logits.end());
     double sum = 0;
     for (const float x : logits) sum += std::exp(x - top);
-    return logits[static_cast<std::size_t>(token)] - top - std::log(sum);
+    return logits[token] - top - std::log(sum);
 }
 
 // The log probability of this text in the decoder, which begins with `start`, for an input.
@@ -112,7 +112,7 @@ TEST(PublishedFigures, AreAskedForAsTheFixturesAre) {
         const std::vector<double> logits = said.at("logits").at(i);
         double sum = 0;
         for (const double x : logits) sum += std::exp(x);
-        expected += logits.at(static_cast<std::size_t>(tokens[i + 1])) - std::log(sum);
+        expected += logits.at(tokens[i + 1]) - std::log(sum);
     }
     EXPECT_NEAR(
         score(Model::load(test::family("t5")), said.at("encoder"), tokens.front(), {tokens.begin() + 1, tokens.end()}),

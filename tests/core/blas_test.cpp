@@ -99,11 +99,10 @@ TEST_F(Products, AgreeWithDoubles) {
                         for (int l = 0; l < s.k; ++l)
                             expected += double{ta == Transpose::no ? o.a.view().row(i)[l] : o.a.view().row(l)[i]} *
                                         (tb == Transpose::no ? o.b.view().row(l)[j] : o.b.view().row(j)[l]);
-                        ASSERT_NEAR(found[static_cast<std::size_t>(i * o.c.cols() + j)], expected,
-                                    1e-5 * std::sqrt(s.k) + 1e-5);
+                        ASSERT_NEAR(found[i * o.c.cols() + j], expected, 1e-5 * std::sqrt(s.k) + 1e-5);
                     }
                 for (int i = 0; i < s.m; ++i) // nothing outside c changes
-                    EXPECT_EQ(found[static_cast<std::size_t>(i * o.c.cols() + s.n)], o.c.view().row(i)[s.n]);
+                    EXPECT_EQ(found[i * o.c.cols() + s.n], o.c.view().row(i)[s.n]);
             }
 }
 

@@ -37,11 +37,11 @@ TEST_F(TeamThreads, EveryIndexIsComputedOnce) {
             std::vector<std::atomic<int>> fixed(static_cast<std::size_t>(n)), dynamic(static_cast<std::size_t>(n));
             team(threads, [&] {
                 for (int repeat = 0; repeat < 5; ++repeat) {
-                    parallel_for(n, 1, [&](std::ptrdiff_t i) { ++fixed[static_cast<std::size_t>(i)]; });
-                    parallel_for(n, 100, [&](std::ptrdiff_t i) { ++fixed[static_cast<std::size_t>(i)]; });
+                    parallel_for(n, 1, [&](std::ptrdiff_t i) { ++fixed[i]; });
+                    parallel_for(n, 100, [&](std::ptrdiff_t i) { ++fixed[i]; });
                     parallel_for_slots(n, threads, [&](std::ptrdiff_t i, int slot) {
                         EXPECT_TRUE(slot >= 0 && slot < threads);
-                        ++dynamic[static_cast<std::size_t>(i)];
+                        ++dynamic[i];
                     });
                 }
             });
@@ -58,15 +58,11 @@ TEST_F(TeamThreads, LoopsFollowEachOther) {
     std::iota(a.begin(), a.end(), 0);
     team(3, [&] {
         for (int step = 0; step < 50; ++step) {
-            parallel_for(300, 1, [&](std::ptrdiff_t i) {
-                b[static_cast<std::size_t>(i)] = a[static_cast<std::size_t>((i + 7) % 300)];
-            });
-            parallel_for(300, 1, [&](std::ptrdiff_t i) {
-                a[static_cast<std::size_t>(i)] = b[static_cast<std::size_t>((i + 293) % 300)] + 1;
-            });
+            parallel_for(300, 1, [&](std::ptrdiff_t i) { b[i] = a[(i + 7) % 300]; });
+            parallel_for(300, 1, [&](std::ptrdiff_t i) { a[i] = b[(i + 293) % 300] + 1; });
         }
     });
-    for (int i = 0; i < 300; ++i) EXPECT_EQ(a[static_cast<std::size_t>(i)], i + 50);
+    for (int i = 0; i < 300; ++i) EXPECT_EQ(a[i], i + 50);
 }
 
 // A descheduled thread delays no one: the others do its share and continue.

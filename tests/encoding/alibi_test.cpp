@@ -33,16 +33,15 @@ std::vector<double> slopes(int n_heads, const std::string& spec = "alibi") {
 
 // "For our models with 8 heads, the slopes are 1/2, 1/4 ... 1/256; with 16 heads 1/2^0.5, 1/2^1 ... 1/2^8."
 TEST(Alibi, SlopesOfThePaper) {
-    for (int h = 0; h < 8; ++h) EXPECT_EQ(slopes(8)[static_cast<std::size_t>(h)], std::ldexp(1, -h - 1));
-    for (int h = 0; h < 16; ++h)
-        EXPECT_NEAR(slopes(16)[static_cast<std::size_t>(h)], std::pow(2, -(h + 1) / 2.0), 1e-15);
+    for (int h = 0; h < 8; ++h) EXPECT_EQ(slopes(8)[h], std::ldexp(1, -h - 1));
+    for (int h = 0; h < 16; ++h) EXPECT_NEAR(slopes(16)[h], std::pow(2, -(h + 1) / 2.0), 1e-15);
 }
 
 // Between powers of two, as in the authors' code: 12 heads end with four of the slopes of 16 heads.
 TEST(Alibi, SlopesOfTwelveHeads) {
     const std::vector<double> found = slopes(12);
     ASSERT_EQ(found.size(), 12u);
-    for (int h = 0; h < 8; ++h) EXPECT_EQ(found[static_cast<std::size_t>(h)], std::ldexp(1, -h - 1));
+    for (int h = 0; h < 8; ++h) EXPECT_EQ(found[h], std::ldexp(1, -h - 1));
     const double last[] = {0.7071, 0.3536, 0.1768, 0.0884};
     for (std::size_t h = 0; h < 4; ++h) EXPECT_NEAR(found[8 + h], last[h], 0.5e-4);
 }
@@ -56,8 +55,7 @@ TEST(Alibi, SlopesOfOneToSixteenHeads) {
         const std::vector<double> found = slopes(n);
         ASSERT_EQ(found.size(), static_cast<std::size_t>(n));
         const reference::Subject oracle("alibi:max=8,power=1", {8 * n, n, 8, 1, 64});
-        for (int h = 0; h < n; ++h)
-            EXPECT_NEAR(found[static_cast<std::size_t>(h)], -oracle.bias(1, 0, h), 1e-14) << n << ": " << h;
+        for (int h = 0; h < n; ++h) EXPECT_NEAR(found[h], -oracle.bias(1, 0, h), 1e-14) << n << ": " << h;
     }
 }
 
@@ -106,7 +104,7 @@ TEST(Alibi, FallsWithAPowerOfTheDistance) {
         const auto encoding = alibi(2, "alibi:power=" + std::to_string(power)); // 1/16 and 1/256
         const Table table = encoding->table({.length = 5, .head = 1});
         for (int distance = 0; distance < 5; ++distance)
-            EXPECT_EQ(table.rows[4][static_cast<std::size_t>(4 - distance)], -std::pow(distance, power) / 256);
+            EXPECT_EQ(table.rows[4][4 - distance], -std::pow(distance, power) / 256);
         for (const int prepared : {0, 3, 600}) {
             encoding->prepare(prepared);
             const std::vector<int> queries = {4, 500}, keys = {0, 1, 3, 4, 500, 100000000};
@@ -166,7 +164,7 @@ TEST(Alibi, TrainsSlopes) {
           {"alibi:penalty=growing,length=400,trained=yes", [](double d) { return std::exp(d / 400) - 1; }}}) {
         SCOPED_TRACE(spec);
         const BiasFormula formula = [penalty = penalty](const LayerParameters& parameters, int head, int i, int j) {
-            return -parameters[0][static_cast<std::size_t>(head)] * penalty(std::abs(double(i) - j));
+            return -parameters[0][head] * penalty(std::abs(double(i) - j));
         };
         BoundEncoding encoding(spec, dims, 50);
         EXPECT_EQ(encoding.parameters(1)[0], (std::vector<double>{1.0 / 16, 1.0 / 256, 1.0 / 4}));

@@ -164,7 +164,7 @@ inline void expect_gradients(BoundEncoding& encoding, const std::vector<int>& qu
             for (int head = 0; head < dims.n_heads; ++head)
                 for (std::size_t i = 0; i < queries.size(); ++i)
                     for (std::size_t j = 0; j < keys.size(); ++j) {
-                        const double d = weights[static_cast<std::size_t>(head)].data()[i * keys.size() + j];
+                        const double d = weights[head].data()[i * keys.size() + j];
                         if (d != 0) sum += d * formula(at, head, queries[i], keys[j]);
                     }
             return sum;

@@ -28,8 +28,7 @@ std::vector<double> expected_row(const std::vector<double>& scores, const std::v
         p = std::min(p, weight.rows - 1.0);
         const int low = static_cast<int>(std::floor(p)), high = static_cast<int>(std::ceil(p));
         for (int c = 0; c < e; ++c)
-            out[j] +=
-                q[static_cast<std::size_t>(c)] * ((1 - (p - low)) * weight.at(low, c) + (p - low) * weight.at(high, c));
+            out[j] += q[c] * ((1 - (p - low)) * weight.at(low, c) + (p - low) * weight.at(high, c));
     }
     return out;
 }
@@ -55,7 +54,7 @@ TEST(Cope, RowsAreThoseOfThePaper) {
                 const auto expected = expected_row(doubles(row.scores), doubles(row.data.q), cope.tensor(1, 0));
                 cope.encoding->rescore(row.scores.view(), row.data.tile(1, 2));
                 for (int j = 0; j < keys; ++j)
-                    ASSERT_NEAR(row.scores.at(0, j), expected[static_cast<std::size_t>(j)], 5e-5)
+                    ASSERT_NEAR(row.scores.at(0, j), expected[j], 5e-5)
                         << positions << " " << keys << " " << mean << " " << j;
             }
 }
@@ -66,7 +65,7 @@ TEST(Cope, AScoreThatIsNoNumberEndsTheCount) {
     for (const int keys : {40, 200}) {
         Single cope("cope:positions=300", dims());
         Row row(keys), rest(keys);
-        row.scores.values[static_cast<std::size_t>(keys / 2)] = std::numeric_limits<float>::quiet_NaN();
+        row.scores.values[keys / 2] = std::numeric_limits<float>::quiet_NaN();
         cope.encoding->rescore(row.scores.view(), row.data.tile(1, 2));
         cope.encoding->rescore(rest.scores.view(), rest.data.tile(1, 2));
         EXPECT_TRUE(std::isnan(row.scores.at(0, keys / 2)));
@@ -98,8 +97,7 @@ TEST(Cope, ACountThatRoundsUpToTheLastPositionIsFull) {
             const auto tile = row.data.tile(1, 2);
             leave_nothing_usable();
             cope.encoding->rescore(row.scores.view(), tile);
-            for (int j = 0; j < keys; ++j)
-                ASSERT_NEAR(row.scores.at(0, j), expected[static_cast<std::size_t>(j)], 5e-5) << keys << " " << ulps;
+            for (int j = 0; j < keys; ++j) ASSERT_NEAR(row.scores.at(0, j), expected[j], 5e-5) << keys << " " << ulps;
         }
 }
 
@@ -157,7 +155,7 @@ TEST(Cope, GradientsAreThoseOfTheFormula) {
             const auto loss = [&](const Matrix& weight) {
                 double sum = 0;
                 const std::vector<double> out = expected_row(scores, q, weight);
-                for (int j = 0; j < keys; ++j) sum += w.at(0, j) * out[static_cast<std::size_t>(j)];
+                for (int j = 0; j < keys; ++j) sum += w.at(0, j) * out[j];
                 return sum;
             };
             const auto expect = [&](std::vector<double>& variables, const std::vector<float>& found, const char* what) {

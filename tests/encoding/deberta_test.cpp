@@ -52,8 +52,8 @@ TEST(Deberta, ScoresAreThoseOfThePaper) {
                     for (int i = 0; i < scores.rows; ++i)
                         for (int j = 0; j < scores.cols; ++j) {
                             if (!data.sees(mask, i, j)) continue;
-                            const int a = data.query_ids[static_cast<std::size_t>(i)];
-                            const int b = data.key_ids[static_cast<std::size_t>(j)];
+                            const int a = data.query_ids[i];
+                            const int b = data.key_ids[j];
                             double found = scores.at(i, j), sum = 0;
                             for (int c = 0; c < e; ++c) {
                                 found += 0.4f * data.q.at(i, c) * data.k.at(j, c);
@@ -103,8 +103,7 @@ TEST(Deberta, GradientsAreThoseOfTheForward) {
                 if (terms != "c2p") {
                     const int t = terms == "both" ? 1 : 0;
                     expect_gradient(data.k, data.dk, loss, at.name + " k", 37);
-                    expect_gradient(deberta.tensor(0, t), deberta.grads[0][static_cast<std::size_t>(t)], loss,
-                                    at.name + " queries", 5);
+                    expect_gradient(deberta.tensor(0, t), deberta.grads[0][t], loss, at.name + " queries", 5);
                 }
             }
 }
@@ -132,11 +131,11 @@ TEST(Deberta, TilesChangeNoBit) {
         for (int i = 0; i < data.q.rows; ++i) {
             Tile one = whole;
             one.q = rows_of(whole.q, i, 1);
-            one.queries = whole.queries.subspan(static_cast<std::size_t>(i), 1);
+            one.queries = whole.queries.subspan(i, 1);
             const int first = i % 3, keys = whole.first_query + i + 1 - first;
             one.first_query = whole.first_query + i;
             one.first_key = first;
-            one.keys = whole.keys.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(keys));
+            one.keys = whole.keys.subspan(first, keys);
             one.k = rows_of(whole.k, first, keys);
             Matrix scores(1, keys, 0, 0);
             deberta.encoding->bias(scores.view(), one);

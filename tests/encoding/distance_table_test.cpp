@@ -119,8 +119,7 @@ TEST(DistanceTable, SumsGradientsByDistance) {
             for (int j = 0; j < n_keys; ++j) {
                 const auto g = static_cast<float>(Random(3, 0).normal(static_cast<std::uint64_t>(i * n_keys + j)));
                 d_scores.view().row(i)[j] = g;
-                expected[std::int64_t{of.queries[static_cast<std::size_t>(i)]} -
-                         of.keys[static_cast<std::size_t>(j)]] += g;
+                expected[std::int64_t{of.queries[i]} - of.keys[j]] += g;
             }
         sum_by_distance(d_scores.view(), {.queries = of.queries, .keys = of.keys},
                         [&](std::int64_t distance, float sum) { found[distance] += sum; });

@@ -74,8 +74,7 @@ TEST(Segment, AddsTheRowOfTheSegmentWhateverThePosition) {
     encoding->bind(0, std::vector<View>{table.view()});
     const std::vector<int> positions = {0, 5, 1000000}, segments = {2, 0, 2};
     encoding->embed(x.view(), {positions, segments});
-    for (int i = 0; i < 3; ++i)
-        EXPECT_EQ(x.view().row(i)[1], 100 + static_cast<float>(segments[static_cast<std::size_t>(i)]));
+    for (int i = 0; i < 3; ++i) EXPECT_EQ(x.view().row(i)[1], 100 + static_cast<float>(segments[i]));
     EXPECT_EQ(encoding->table({}).rows.size(), 3u);
     EXPECT_THROW(make("segment")->table({}), Error);
 }

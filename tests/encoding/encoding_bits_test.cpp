@@ -55,7 +55,7 @@ std::vector<float> everything(Subject& subject, Work work) {
     // The last queries of head 1, and all keys.
     Rows k(n, subject.dims.d_head, 16), dk = k, d_tile_q = work.out;
     Tile tile{.head = 1, .scale = 0.4f, .first_query = first};
-    tile.queries = Positions(work.ids).subspan(static_cast<std::size_t>(first), Work::tile_rows);
+    tile.queries = Positions(work.ids).subspan(first, Work::tile_rows);
     tile.keys = work.ids;
     tile.q = k.rows(first, Work::tile_rows);
     tile.k = k.view();

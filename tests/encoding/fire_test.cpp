@@ -16,7 +16,7 @@ Dims dims(Mask mask = Mask::causal) {
 // f_h(x): one hidden layer.
 double network(const LayerParameters& p, int head, double x) {
     const std::size_t width = p[2].size();
-    double out = p[5][static_cast<std::size_t>(head)];
+    double out = p[5][head];
     for (std::size_t w = 0; w < width; ++w)
         out += p[4][static_cast<std::size_t>(head) * width + w] * std::max(p[2][w] * x + p[3][w], 0.0);
     return out;
@@ -175,7 +175,7 @@ TEST(Fire, ShowsItsTable) {
     const Table table = encoding->table({.length = 3, .start = 39, .head = 2, .layer = 1});
     for (int i = 0; i < 3; ++i)
         for (int j = 0; j < 3; ++j) {
-            const double found = table.rows[static_cast<std::size_t>(i)][static_cast<std::size_t>(j)];
+            const double found = table.rows[i][j];
             const double expected = j > i ? -INFINITY : formula(40)(encoding.parameters(1), 2, 39 + i, 39 + j);
             EXPECT_TRUE(found == expected || std::fabs(found - expected) < 1e-12);
         }

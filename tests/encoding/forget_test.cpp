@@ -84,7 +84,7 @@ TEST(Forget, StateIsTheRunningSumOfLogGates) {
         const Rows expected = sums_of(encoding.parameters(layer), in_double(x));
         for (int t = 0; t < 50; ++t)
             for (int h = 0; h < heads; ++h) {
-                const double c = expected[static_cast<std::size_t>(t)][static_cast<std::size_t>(h)];
+                const double c = expected[t][h];
                 EXPECT_NEAR(joined(state.view(), t, h), c, 1e-6 * std::fabs(c));
             }
     }
@@ -130,7 +130,7 @@ TEST(Forget, BiasIsTheSumOfTheGatesInBetween) {
                 for (int j = 0; j < 40; ++j) {
                     if (is_hidden(dims(mask), 10 + i, j)) continue;
                     const auto h = static_cast<std::size_t>(head);
-                    const double c = sums[static_cast<std::size_t>(10 + i)][h] - sums[static_cast<std::size_t>(j)][h];
+                    const double c = sums[10 + i][h] - sums[j][h];
                     EXPECT_NEAR(scores.view().row(i)[j], 2 - std::fabs(c), 1e-5);
                 }
         }

@@ -127,7 +127,7 @@ TEST(Kerple, ShowsItsTable) {
     const Table table = encoding->table({.length = 3, .start = 100, .head = 2, .layer = 1});
     for (int i = 0; i < 3; ++i)
         for (int j = 0; j < 3; ++j) {
-            const double found = table.rows[static_cast<std::size_t>(i)][static_cast<std::size_t>(j)];
+            const double found = table.rows[i][j];
             if (j > i)
                 EXPECT_EQ(found, -INFINITY);
             else

@@ -64,9 +64,9 @@ struct Subject {
 private:
     double turned(int k, bool angle) const {
         Vector x(static_cast<std::size_t>(dims.d_head));
-        x[static_cast<std::size_t>(2 * k)] = 1;
+        x[2 * k] = 1;
         x = rotated(x, {1});
-        const double a = x[static_cast<std::size_t>(2 * k)], b = x[static_cast<std::size_t>(2 * k + 1)];
+        const double a = x[2 * k], b = x[2 * k + 1];
         return angle ? std::atan2(b, a) : std::hypot(a, b);
     }
 };

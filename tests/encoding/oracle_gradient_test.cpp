@@ -81,8 +81,7 @@ protected:
     }
     void expect_rows(const auto& loss, LayerOracles::Vectors& values, Rows& found, const std::string& what) {
         for (int i = 0; i < n; ++i)
-            expect_gradient(loss, values[static_cast<std::size_t>(i)], less(found.row(i), there),
-                            what + " " + std::to_string(i), 3);
+            expect_gradient(loss, values[i], less(found.row(i), there), what + " " + std::to_string(i), 3);
         EXPECT_TRUE(found.guarded());
     }
 
@@ -255,8 +254,8 @@ TEST_P(EncodingGradient, Mix) {
     for (int i = 0; i < queries; ++i) {
         std::vector<double> found = less(d_weights.row(i), there);
         for (int j = 0; j < n; ++j)
-            if (!subject.sees(first + i, j)) found[static_cast<std::size_t>(j)] = 0; // masked, so never read
-        expect_gradient(loss, input[static_cast<std::size_t>(i)], found, "weights of " + std::to_string(i));
+            if (!subject.sees(first + i, j)) found[j] = 0; // masked, so never read
+        expect_gradient(loss, input[i], found, "weights of " + std::to_string(i));
     }
     expect_tile(loss, c);
 }

@@ -24,9 +24,7 @@ class EncodingOracle : public testing::TestWithParam<EncodingCase> {
 protected:
     void SetUp() override { ORDO_EXPECT_COMPLETE(*subject.oracles); }
     Positions positions() const { return {at, subject.axes}; }
-    Positions positions(int first, int count) const {
-        return positions().subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count));
-    }
+    Positions positions(int first, int count) const { return positions().subspan(first, count); }
     LayerOracles oracles(int layer) const { return {subject, layer, at}; }
 
     Subject subject{GetParam()};
@@ -154,8 +152,8 @@ TEST_P(EncodingOracle, Mixes) {
         for (int i = 0; i < n - 2; ++i) {
             std::vector<double> expected = before.row(i);
             for (int j = 0; j < n; ++j)
-                exact.mix(expected, weights.row(i)[static_cast<std::size_t>(j)], seen.head, seen.exact,
-                          static_cast<std::size_t>(i + 2), static_cast<std::size_t>(j));
+                exact.mix(expected, weights.row(i)[j], seen.head, seen.exact, static_cast<std::size_t>(i + 2),
+                          static_cast<std::size_t>(j));
             expect_row(out.row(i), expected, "query " + std::to_string(i + 2), of_products);
         }
         EXPECT_TRUE(out.guarded());
@@ -190,8 +188,7 @@ TEST(EncodingOracleAtLength, FollowsTheSession) {
             stack.layer(0).rotate(x.view(), {0, 0, 1, Role::key, at});
             for (int i = 0; i < 5; ++i) {
                 std::vector<double> expected = before.row(i);
-                for (const auto* oracle : exact.all())
-                    oracle->rotate(expected, {at[static_cast<std::size_t>(i)]}, Role::key, 0, 0);
+                for (const auto* oracle : exact.all()) oracle->rotate(expected, {at[i]}, Role::key, 0, 0);
                 expect_row(x.row(i), expected, std::string(spec) + " in " + std::to_string(length) + " tokens");
             }
             // The stack's spec, built on its own, gives the same results.

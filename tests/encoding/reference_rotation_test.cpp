@@ -103,10 +103,10 @@ int axis_of(const Subject& subject, int pair, int axes) {
     int found = -1;
     for (int axis = 0; axis < axes; ++axis) {
         Place at(static_cast<std::size_t>(axes));
-        at[static_cast<std::size_t>(axis)] = 1;
+        at[axis] = 1;
         Vector x(128);
-        x[static_cast<std::size_t>(2 * pair)] = 1;
-        if (subject.rotated(x, at)[static_cast<std::size_t>(2 * pair)] == 1) continue;
+        x[2 * pair] = 1;
+        if (subject.rotated(x, at)[2 * pair] == 1) continue;
         if (found >= 0) return -1;
         found = axis;
     }

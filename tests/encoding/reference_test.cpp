@@ -156,7 +156,7 @@ TEST(FireOracle, ExpressesAlibiAndKerpleUpToItsThreshold) {
         tensors[of + "in.bias"] = filled(1, 1, 0);
         tensors[of + "out.bias"] = filled(1, 4, 0);
         Matrix out(4, 1);
-        for (int h = 0; h < 4; ++h) out.at(h, 0) = -slopes[static_cast<std::size_t>(h)] * factor;
+        for (int h = 0; h < 4; ++h) out.at(h, 0) = -slopes[h] * factor;
         tensors[of + "out.weight"] = out;
         return Subject("fire:threshold=64,width=1", small, tensors);
     };
@@ -191,8 +191,7 @@ TEST(ShawOracle, ClipsAndMixes) {
     Vector out(6, 1.0);
     const Place i{9}, j{8};
     shaw.oracle().mix(out, 0.25, {0, 0, 1}, {q, i, {}}, {q, j, {}});
-    for (int l = 0; l < 6; ++l)
-        EXPECT_EQ(out[static_cast<std::size_t>(l)], 1 + 0.25 * tensors.at("encoding.shaw.layers.0.values").at(1, l));
+    for (int l = 0; l < 6; ++l) EXPECT_EQ(out[l], 1 + 0.25 * tensors.at("encoding.shaw.layers.0.values").at(1, l));
 
     const Subject zeros("shaw:clip=2,values=no", small, {{"encoding.shaw.layers.0.keys", Matrix(5, 6)}});
     expect_same_bias(zeros, Subject("none"));

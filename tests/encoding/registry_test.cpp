@@ -167,8 +167,8 @@ public:
     }
     void bias(View scores, const Tile& tile) const override {
         for (int j = 0; j < scores.cols; ++j)
-            scores.row(0)[j] += static_cast<float>(10000 * tile.layer + 1000 * tile.head + 10 * tile.queries[0] +
-                                                   tile.keys[static_cast<std::size_t>(j)]);
+            scores.row(0)[j] +=
+                static_cast<float>(10000 * tile.layer + 1000 * tile.head + 10 * tile.queries[0] + tile.keys[j]);
     }
 
 private:

@@ -287,8 +287,7 @@ TEST(RopePairs, SectionsTurnByTheirOwnAxis) {
         const std::vector<int> position = {17, 3, 1000}; // in the table and beyond
         const std::vector<float> y = rotate(*encoding, x, position);
         for (std::size_t k = 0; k < axes.size(); ++k) {
-            const double t =
-                position[static_cast<std::size_t>(axes[k])] * std::pow(10000, -2.0 * static_cast<double>(k) / width);
+            const double t = position[axes[k]] * std::pow(10000, -2.0 * static_cast<double>(k) / width);
             EXPECT_NEAR(y[2 * k], x[2 * k] * std::cos(t) - x[2 * k + 1] * std::sin(t), 1e-6) << k;
             EXPECT_NEAR(y[2 * k + 1], x[2 * k] * std::sin(t) + x[2 * k + 1] * std::cos(t), 1e-6) << k;
         }

@@ -30,8 +30,7 @@ TEST(Shaw, ScoresMeetTheVectorOfTheirDistance) {
                     for (int j = 0; j < scores.cols; ++j) {
                         if (!data.sees(mask, i, j)) continue;
                         double sum = 0;
-                        const int r = row_of(clip, data.query_ids[static_cast<std::size_t>(i)],
-                                             data.key_ids[static_cast<std::size_t>(j)]);
+                        const int r = row_of(clip, data.query_ids[i], data.key_ids[j]);
                         for (int c = 0; c < 6; ++c) sum += data.q.at(i, c) * keys.at(r, c);
                         ASSERT_NEAR(scores.at(i, j), before.at(i, j) + 0.4f * sum, 3e-6)
                             << clip << " " << at.name << " " << i << ", " << j;
@@ -54,9 +53,7 @@ TEST(Shaw, OutputsAddTheVectorsOfTheirDistances) {
                         double sum = before.at(i, c);
                         for (int j = 0; j < weights.cols; ++j)
                             sum += weights.at(i, j) *
-                                   shaw.tensor(1, 1).at(row_of(clip, data.query_ids[static_cast<std::size_t>(i)],
-                                                               data.key_ids[static_cast<std::size_t>(j)]),
-                                                        c);
+                                   shaw.tensor(1, 1).at(row_of(clip, data.query_ids[i], data.key_ids[j]), c);
                         ASSERT_NEAR(out.at(i, c), sum, 5e-6) << clip << " " << at.name << " " << i << ", " << c;
                     }
             }
@@ -135,8 +132,8 @@ TEST(Shaw, TilesChangeNoBit) {
             Tile one = whole;
             one.q = rows_of(whole.q, i, 1);
             one.first_query = whole.first_query + i;
-            one.queries = whole.queries.subspan(static_cast<std::size_t>(i), 1);
-            one.keys = whole.keys.subspan(0, static_cast<std::size_t>(keys));
+            one.queries = whole.queries.subspan(i, 1);
+            one.keys = whole.keys.subspan(0, keys);
             Matrix scores(1, keys, 0, 0), alone(1, 6, 0, 0);
             shaw.encoding->bias(scores.view(), one);
             shaw.encoding->mix(alone.view(), cols_of(rows_of(weights.view(), i, 1), 0, keys), one);

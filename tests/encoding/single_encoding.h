@@ -58,8 +58,7 @@ public:
     }
     // Prepares again after the tensors have changed.
     void prepare(int n_positions) {
-        for (int layer = 0; layer < dims.n_layers; ++layer)
-            encoding->bind(layer, views(tensors[static_cast<std::size_t>(layer)]));
+        for (int layer = 0; layer < dims.n_layers; ++layer) encoding->bind(layer, views(tensors[layer]));
         encoding->prepare(n_positions);
     }
     static std::vector<View> views(std::vector<Matrix>& matrices) {
@@ -67,8 +66,8 @@ public:
         for (Matrix& matrix : matrices) out.push_back(matrix.view());
         return out;
     }
-    std::vector<View> grads_of(int layer) { return views(grads[static_cast<std::size_t>(layer)]); }
-    Matrix& tensor(int layer, int i) { return tensors[static_cast<std::size_t>(layer)][static_cast<std::size_t>(i)]; }
+    std::vector<View> grads_of(int layer) { return views(grads[layer]); }
+    Matrix& tensor(int layer, int i) { return tensors[layer][i]; }
 
     Dims dims;
     std::unique_ptr<Encoding> encoding;

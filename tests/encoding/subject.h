@@ -295,8 +295,8 @@ struct Seen {
         Tile tile{.layer = head.layer, .head = of_head, .scale = static_cast<float>(head.scale)};
         head.scale = static_cast<double>(tile.scale); // as a float: 0.4f
         tile.first_query = first_query;
-        tile.queries = at.subspan(static_cast<std::size_t>(first_query), static_cast<std::size_t>(queries));
-        tile.keys = at.subspan(0, static_cast<std::size_t>(keys));
+        tile.queries = at.subspan(first_query, queries);
+        tile.keys = at.subspan(0, keys);
         tile.q = q.rows(first_query, queries);
         tile.k = k.rows(0, keys);
         if (!observes()) return tile;

@@ -30,7 +30,7 @@ int bucket_of(int relative, bool bidirectional, int buckets, int distance) {
 BiasFormula formula(Mask mask, int buckets = 32, int distance = 128) {
     return [=](const LayerParameters& parameters, int head, int i, int j) {
         const int bucket = bucket_of(j - i, mask == Mask::bidirectional, buckets, distance);
-        return parameters[0][static_cast<std::size_t>(3 * bucket + head)];
+        return parameters[0][3 * bucket + head];
     };
 }
 

@@ -17,8 +17,7 @@ TEST(EncodingTable, HasSinusoidsOfThePaper) {
     for (int i = 0; i < 5; ++i)
         for (int j = 0; j < 8; ++j) {
             const double angle = (3 + i) / std::pow(10000.0, 2 * (j / 2) / 8.0);
-            EXPECT_NEAR(table.rows[static_cast<std::size_t>(i)][static_cast<std::size_t>(j)],
-                        j % 2 == 0 ? std::sin(angle) : std::cos(angle), 1e-12);
+            EXPECT_NEAR(table.rows[i][j], j % 2 == 0 ? std::sin(angle) : std::cos(angle), 1e-12);
         }
 }
 

@@ -24,8 +24,7 @@ double sinusoid(std::int64_t t, int c) {
 
 // v and the projected sinusoids of one head, without u.
 double expected_bias(Single& xl, const TileData& data, int layer, int head, int i, int j, double scale) {
-    const std::int64_t t =
-        std::int64_t{data.query_ids[static_cast<std::size_t>(i)]} - data.key_ids[static_cast<std::size_t>(j)];
+    const std::int64_t t = std::int64_t{data.query_ids[i]} - data.key_ids[j];
     double sum = 0;
     for (int c = 0; c < e; ++c) {
         double r = 0;
@@ -53,7 +52,7 @@ TEST(TransformerXl, ScoresAreThoseOfThePaper) {
                 add_u(xl, data, 1, 2);
                 for (int i = 0; i < data.q.rows; ++i)
                     for (int c = 0; c < e; ++c)
-                        ASSERT_FLOAT_EQ(data.q.values[static_cast<std::size_t>(i * e + c)],
+                        ASSERT_FLOAT_EQ(data.q.values[i * e + c],
                                         static_cast<float>(plain.q.at(i, c) + xl.tensor(1, 1).at(2, c)));
                 Matrix scores(data.q.rows, data.k.rows, 3), before = scores;
                 xl.encoding->bias(scores.view(), data.tile(1, 2));
@@ -94,8 +93,8 @@ TEST(TransformerXl, TablesAndTilesChangeNoBit) {
         for (int i = 0; i < data.q.rows; ++i) {
             Tile one = data.tile(0, 1);
             one.q = rows_of(one.q, i, 1);
-            one.queries = one.queries.subspan(static_cast<std::size_t>(i), 1);
-            one.keys = one.keys.subspan(0, static_cast<std::size_t>(i + 1));
+            one.queries = one.queries.subspan(i, 1);
+            one.keys = one.keys.subspan(0, i + 1);
             Matrix alone(1, i + 1, 0, 0);
             some.encoding->bias(alone.view(), one);
             for (int j = 0; j <= i; ++j) ASSERT_EQ(alone.at(0, j), a.at(i, j)) << at.name << " " << i << ", " << j;
@@ -174,12 +173,12 @@ TEST(TransformerXl, ContentHandsItsGradientToU) {
 TEST(TransformerXl, TablesShowSinusoidsAndVectors) {
     Single xl("transformer-xl", dims());
     const Table s = xl.encoding->table({.length = 3, .start = 7});
-    for (int c = 0; c < width; ++c) EXPECT_NEAR(s.rows[2][static_cast<std::size_t>(c)], sinusoid(9, c), 1e-13);
+    for (int c = 0; c < width; ++c) EXPECT_NEAR(s.rows[2][c], sinusoid(9, c), 1e-13);
     const Table r = xl.encoding->table({.length = 2, .start = 5, .head = 2, .part = "vectors", .layer = 1});
     for (int c = 0; c < e; ++c) {
         double sum = 0;
         for (int m = 0; m < width; ++m) sum += xl.tensor(1, 0).at(2 * e + c, m) * sinusoid(6, m);
-        EXPECT_NEAR(r.rows[1][static_cast<std::size_t>(c)], sum, 1e-12);
+        EXPECT_NEAR(r.rows[1][c], sum, 1e-12);
     }
     EXPECT_THROW(xl.encoding->table({.head = 3, .part = "vectors"}), Error);
     EXPECT_THROW(make_encodings("transformer-xl:width=3", dims()), Error);

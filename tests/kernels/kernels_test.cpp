@@ -125,7 +125,7 @@ TEST_P(KernelSet, SumsInOneOrder) {
     for (const int n : {0, 1, 15, 16, 31, 32, 49, all - 1, all, 5 * all - 1, 5 * all, 5 * all + 33}) {
         const Floats x = random_floats(n, 5);
         float sums[all] = {};
-        for (int i = 0; i < n; ++i) sums[i % all] += x[static_cast<std::size_t>(i)];
+        for (int i = 0; i < n; ++i) sums[i % all] += x[i];
         for (int half = all / 2; half > 0; half /= 2)
             for (int i = 0; i < half; ++i) sums[i] += sums[i + half];
         EXPECT_EQ(GetParam()->sum(n, x.data()), sums[0]) << n;
@@ -136,13 +136,13 @@ TEST_P(KernelSet, TellsWhetherPositionsFollowEachOther) {
     for (const int n : lengths())
         for (const int first : {0, 5, 2147483647 - n}) {
             std::vector<int> positions(static_cast<std::size_t>(n));
-            for (int i = 0; i < n; ++i) positions[static_cast<std::size_t>(i)] = first + i;
+            for (int i = 0; i < n; ++i) positions[i] = first + i;
             EXPECT_TRUE(GetParam()->consecutive(n, positions.data())) << n;
             for (const int i : {1, n / 2, n - 1}) { // the reference for the others
                 if (i < 1 || i >= n) continue;
-                positions[static_cast<std::size_t>(i)] -= 1;
+                positions[i] -= 1;
                 EXPECT_FALSE(GetParam()->consecutive(n, positions.data())) << n << ": " << i;
-                positions[static_cast<std::size_t>(i)] += 1;
+                positions[i] += 1;
             }
         }
 }
@@ -218,14 +218,14 @@ TEST_P(KernelSet, ProductsWithSlabsOfAnyShape) {
             for (int block = 0; block < blocks; ++block) {
                 std::byte* const start = b.data() + (row / 64 * blocks + block) * block_bytes;
                 const int exponent = (row * 5 + block * 3) % 9 - 4;
-                exponents[static_cast<std::size_t>(row * blocks + block)] = exponent;
+                exponents[row * blocks + block] = exponent;
                 const auto scale = static_cast<std::uint16_t>(row < depth ? 0x3c00 + 0x400 * exponent : 0x7e00);
                 std::memcpy(start + 2 * (row % 64), &scale, sizeof scale);
                 for (int j = 0; j < 32; ++j) {
                     const auto at = static_cast<std::uint64_t>((row * blocks + block) * 32 + j);
                     const int value = static_cast<int>(random.four(at)[0] % 255) - 127;
                     start[128 + 32 * (row % 64) + j] = static_cast<std::byte>(value);
-                    if (32 * block + j < n) exact[static_cast<std::size_t>(row * n + 32 * block + j)] = value;
+                    if (32 * block + j < n) exact[row * n + 32 * block + j] = value;
                 }
             }
         const Floats a = random_floats(most * lda, 10);

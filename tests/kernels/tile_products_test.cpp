@@ -61,15 +61,13 @@ TEST_P(TiledProducts, OfPairsAreTheManualsToTheBit) {
                 const int output = i / static_cast<int>(panel_words) * 32 + i % 64 / 2,
                           at = i % static_cast<int>(panel_words) / 64 * 2 + i % 2;
                 if (output < outputs && at < k)
-                    w[static_cast<std::size_t>(i)] =
-                        bf16_from_float(static_cast<float>(random.normal(static_cast<std::uint64_t>(i))));
+                    w[i] = bf16_from_float(static_cast<float>(random.normal(static_cast<std::uint64_t>(i))));
             }
             const Random of_x(22, static_cast<std::uint64_t>(k));
             for (int i = 0; i < most * ldx; ++i) // beyond column k, values that must not be read
-                x[static_cast<std::size_t>(i)] =
-                    i % ldx < k ? bf16_from_float(static_cast<float>(of_x.normal(static_cast<std::uint64_t>(i))))
-                    : i % ldx == k && k % 2 != 0 ? std::uint16_t{0}
-                                                 : std::uint16_t{0x7fc0};
+                x[i] = i % ldx < k ? bf16_from_float(static_cast<float>(of_x.normal(static_cast<std::uint64_t>(i))))
+                       : i % ldx == k && k % 2 != 0 ? std::uint16_t{0}
+                                                    : std::uint16_t{0x7fc0};
             std::vector<float> expected(static_cast<std::size_t>(most * outputs));
             for (int r = 0; r < most; ++r)
                 for (int j = 0; j < outputs; ++j) {
@@ -77,9 +75,7 @@ TEST_P(TiledProducts, OfPairsAreTheManualsToTheBit) {
                     double exact = 0, size = 0;
                     const std::uint16_t* const panel = w.get() + j / 32 * panel_words;
                     for (int l = 0; l < pairs; l += 16) {
-                        const auto a = [&](int p, int i) {
-                            return x[static_cast<std::size_t>(r * ldx + 2 * (l + p) + i)];
-                        };
+                        const auto a = [&](int p, int i) { return x[r * ldx + 2 * (l + p) + i]; };
                         const auto b = [&](int p, int i) { return panel[(l + p) * 64 + j % 32 * 2 + i]; };
                         const int n = std::min(16, pairs - l);
                         y = pair_dot(y, n, a, b);
@@ -91,7 +87,7 @@ TEST_P(TiledProducts, OfPairsAreTheManualsToTheBit) {
                         }
                     }
                     ASSERT_NEAR(y, exact, 1e-6 * size + 1e-30);
-                    expected[static_cast<std::size_t>(r * outputs + j)] = y;
+                    expected[r * outputs + j] = y;
                 }
             for (const int rows : row_counts) {
                 const auto y = exactly<float>(std::ptrdiff_t{rows} * ldy);
@@ -103,7 +99,7 @@ TEST_P(TiledProducts, OfPairsAreTheManualsToTheBit) {
                                           sizeof(float) * static_cast<std::size_t>(outputs)),
                               0)
                         << "row " << r << " of " << rows << " x " << k << " x " << outputs;
-                    for (int j = outputs; j < ldy; ++j) ASSERT_EQ(y[static_cast<std::size_t>(r * ldy + j)], -7.0f);
+                    for (int j = outputs; j < ldy; ++j) ASSERT_EQ(y[r * ldy + j], -7.0f);
                 }
             }
         }
@@ -128,8 +124,7 @@ TEST_P(TiledProducts, OfBlocksHaveTheBitsOfVectors) {
                 for (int i = 0; i < panels * panel_bytes; ++i) {
                     const std::uint32_t bits = Random(23, 1).four(static_cast<std::uint64_t>(i))[0] >> 9;
                     const int at = i % type.bytes;
-                    w[static_cast<std::size_t>(i)] =
-                        at >= 64 || at % 2 == 0 ? static_cast<std::byte>(bits) : std::byte(0x28);
+                    w[i] = at >= 64 || at % 2 == 0 ? static_cast<std::byte>(bits) : std::byte(0x28);
                 }
                 std::vector<float> x(static_cast<std::size_t>(most * k)),
                     scales(static_cast<std::size_t>(most * k / 32));
@@ -159,15 +154,15 @@ TEST_P(TiledProducts, OfWildRowsLeaveOthersAlone) {
     const Kernels& set = *GetParam().tiles;
     constexpr int rows = 20, k = 64, outputs = 32;
     std::vector<std::uint16_t> w(k * outputs, bf16_from_float(1)), x(rows * k, bf16_from_float(0.5f));
-    x[3 * k + 7] = 0x7f80;                                                        // infinity
-    x[4 * k + 7] = 0x7fc1;                                                        // NaN
-    for (int l = 0; l < k; ++l) x[static_cast<std::size_t>(17 * k + l)] = 0x007f; // the largest subnormal
+    x[3 * k + 7] = 0x7f80;                              // infinity
+    x[4 * k + 7] = 0x7fc1;                              // NaN
+    for (int l = 0; l < k; ++l) x[17 * k + l] = 0x007f; // the largest subnormal
     std::vector<float> y(rows * outputs);
     set.product_bf16_pairs(rows, outputs, k, reinterpret_cast<const std::byte*>(w.data()), 4096, x.data(), k, y.data(),
                            outputs);
     for (int r = 0; r < rows; ++r)
         for (int j = 0; j < outputs; ++j) {
-            const float found = y[static_cast<std::size_t>(r * outputs + j)];
+            const float found = y[r * outputs + j];
             if (r == 3)
                 EXPECT_TRUE(std::isinf(found));
             else if (r == 4)

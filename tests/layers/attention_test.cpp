@@ -152,7 +152,7 @@ TEST_P(LongSequence, SequencesOfOtherLengthsChangeNoBit) {
         std::memcpy(qkv.view().row(i), qkv_.view().row(lengths[i] - 1),
                     static_cast<std::size_t>(qkv_.cols()) * sizeof(float));
     }
-    for (int i = 0; i < 3; ++i) parts.push_back({&caches[static_cast<std::size_t>(i)], lengths[i] - 1, 1});
+    for (int i = 0; i < 3; ++i) parts.push_back({&caches[i], lengths[i] - 1, 1});
     Tensor together = attend(parts, std::move(qkv));
     for (int i = 0; i < 3; ++i) {
         c_.tokens = lengths[i];

@@ -63,7 +63,7 @@ TEST_F(BenchOverhead, EveryEncodingRunsInEveryRound) {
     for (const Workload& load :
          {Workload{40, 0, 0, 1}, Workload{0, 5, 30, 2}, Workload{0, 5, 30, 2, 3}}) { // all beyond the context
         std::vector<int> passes(plan.rounds + 1);
-        const auto count = [&](int round, std::string_view) { passes[static_cast<std::size_t>(round + 1)]++; };
+        const auto count = [&](int round, std::string_view) { passes[round + 1]++; };
         const std::vector<EncodingCost> costs = measure(trunk, plan, load, count);
         EXPECT_EQ(passes, (std::vector<int>{4, 4, 4, 4})); // the first round warms up
         ASSERT_EQ(costs.size(), 4u);

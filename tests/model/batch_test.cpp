@@ -41,8 +41,7 @@ TEST_P(BatchOf, GivesWhatEachSessionWouldGiveAlone) {
         const std::vector<Token> tokens =
             random_tokens(n, blueprint.vocab_size, 100 + static_cast<std::uint64_t>(step));
         const int count = step < 4 ? n : 3; // sessions may leave the batch
-        const View logits = batch.feed(std::span(members).first(static_cast<std::size_t>(count)),
-                                       std::span(tokens).first(static_cast<std::size_t>(count)));
+        const View logits = batch.feed(std::span(members).first(count), std::span(tokens).first(count));
         ASSERT_EQ(logits.rows, count);
         for (int i = 0; i < count; ++i) {
             const auto at = static_cast<std::size_t>(i);

@@ -292,8 +292,7 @@ TEST(Padding, IsAsIfItWereNotThere) {
         session.feed_all(tokens, {{}, in.segments, in.padding}, [&](int first, View logits) {
             for (int i = 0; i < logits.rows; ++i) {
                 seen.push_back(first + i);
-                EXPECT_LE(difference({logits.row(i), 101}, expected[static_cast<std::size_t>(first + i)]), 2e-5)
-                    << encoding << first + i;
+                EXPECT_LE(difference({logits.row(i), 101}, expected[first + i]), 2e-5) << encoding << first + i;
             }
         });
         EXPECT_EQ(seen, (std::vector<int>{1, 2, 3, 4, 5, 6, 9, 10, 11, 12, 13, 14, 15, 16})) << encoding;
@@ -334,7 +333,7 @@ TEST(States, AreWhatTheHeadReads) {
                 double sum = 0;
                 for (int j = 0; j < b.d_model; ++j)
                     sum += static_cast<double>(states.row(i)[j]) * tensors.at("embedding.weight").at(token, j);
-                ASSERT_NEAR(sum, logits[static_cast<std::size_t>(first + i)][static_cast<std::size_t>(token)], 1e-4);
+                ASSERT_NEAR(sum, logits[first + i][token], 1e-4);
             }
     });
     EXPECT_EQ(rows, tokens.size());

@@ -144,7 +144,7 @@ TEST(Answers, AreWhatTheDecoderSaysToTheText) {
         const std::span<const float> logits = session.feed({&next, 1});
         next = 1; // padding, token 0, is never drawn
         for (Token t = 1; t < test::word_vocabulary; ++t)
-            if (logits[static_cast<std::size_t>(t)] > logits[static_cast<std::size_t>(next)]) next = t;
+            if (logits[t] > logits[next]) next = t;
         if (next == 3) break;
         expected.push_back(next);
     }
@@ -162,7 +162,7 @@ TEST(Answers, AreWhatTheDecoderSaysToTheText) {
     for (int j = 0; j < encoded.cols; ++j) {
         double mean = 0;
         for (int i = 0; i < encoded.rows; ++i) mean += encoded.at(i, j) / encoded.rows;
-        EXPECT_NEAR(vector.at(static_cast<std::size_t>(j)), mean, 1e-5);
+        EXPECT_NEAR(vector.at(j), mean, 1e-5);
     }
 }
 

@@ -35,7 +35,7 @@ TEST(LongContext, TakesMemoryAsTheTextGrows) {
         Session session(model);
         session.feed(std::span(tokens).first(3));
         EXPECT_LT(resident_mib() - before, 48) << encoding;
-        for (int at = 3; at < 300; ++at) session.feed({&tokens[static_cast<std::size_t>(at)], 1});
+        for (int at = 3; at < 300; ++at) session.feed({&tokens[at], 1});
         EXPECT_LT(resident_mib() - before, 96) << encoding;
     }
 }

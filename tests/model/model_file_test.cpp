@@ -256,8 +256,7 @@ TEST_F(ModelFiles, AnEncodingOfTheCallersOwn) {
         void bind(int, std::span<const View> tensors) override { weight_ = tensors[0]; }
         void embed(View x, const TokenRows& rows) const override {
             for (int i = 0; i < x.rows; ++i)
-                for (int j = 0; j < x.cols; ++j)
-                    x.row(i)[j] += weight_.data[j] * static_cast<float>(rows.positions[static_cast<std::size_t>(i)]);
+                for (int j = 0; j < x.cols; ++j) x.row(i)[j] += weight_.data[j] * static_cast<float>(rows.positions[i]);
         }
 
     private:

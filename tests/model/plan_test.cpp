@@ -131,7 +131,7 @@ protected:
         Session session(m, {length, chunk});
         Rows rows = logits_of(session, std::span(tokens_).first(length - 8));
         for (int i = length - 8; i < length; ++i) {
-            const std::span<const float> next = session.feed({&tokens_[static_cast<std::size_t>(i)], 1});
+            const std::span<const float> next = session.feed({&tokens_[i], 1});
             rows.emplace_back(next.begin(), next.end());
         }
         return rows;

@@ -86,9 +86,7 @@ std::set<Token> drawn(const Sampling& s, const std::vector<float>& logits, const
 std::vector<Token> ranking(const std::vector<float>& logits) {
     std::vector<Token> order(logits.size());
     std::iota(order.begin(), order.end(), 0);
-    std::stable_sort(order.begin(), order.end(), [&](Token a, Token b) {
-        return logits[static_cast<std::size_t>(a)] > logits[static_cast<std::size_t>(b)];
-    });
+    std::stable_sort(order.begin(), order.end(), [&](Token a, Token b) { return logits[a] > logits[b]; });
     return order;
 }
 

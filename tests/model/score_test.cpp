@@ -24,8 +24,8 @@ TEST(Score, IsTheLogSoftmaxOfTheOraclesLogits) {
     for (int i = 0; i < static_cast<int>(scores.size()); ++i) {
         double sum = 0;
         for (int t = 0; t < b.vocab_size; ++t) sum += std::exp(logits.at(i, t));
-        const TokenScore& one = scores[static_cast<std::size_t>(i)];
-        EXPECT_EQ(one.token, tokens[static_cast<std::size_t>(i + 1)]);
+        const TokenScore& one = scores[i];
+        EXPECT_EQ(one.token, tokens[i + 1]);
         EXPECT_NEAR(one.log_probability, logits.at(i, one.token) - std::log(sum), 1e-4);
     }
     EXPECT_TRUE(score(model, "").empty());

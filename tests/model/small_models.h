@@ -116,7 +116,7 @@ inline reference::Matrix encoded_by_oracle(const Blueprint& b, const std::string
     reference::Matrix kept;
     kept.cols = encoded.cols;
     for (int i = 0; i < encoded.rows; ++i) {
-        if (!padding.empty() && padding[static_cast<std::size_t>(i)] != 0) continue;
+        if (!padding.empty() && padding[i] != 0) continue;
         for (int j = 0; j < encoded.cols; ++j) kept.values.push_back(encoded.at(i, j));
         ++kept.rows;
     }
@@ -155,8 +155,7 @@ using Rows = std::vector<std::vector<float>>; // [n, vocab]
 inline Rows logits_of(Session& session, std::span<const Token> tokens, std::span<const int> segments = {}) {
     Rows rows(tokens.size());
     session.feed_all(tokens, {.segments = segments}, [&](int first, View logits) {
-        for (int i = 0; i < logits.rows; ++i)
-            rows[static_cast<std::size_t>(first + i)].assign(logits.row(i), logits.row(i) + logits.cols);
+        for (int i = 0; i < logits.rows; ++i) rows[first + i].assign(logits.row(i), logits.row(i) + logits.cols);
     });
     return rows;
 }

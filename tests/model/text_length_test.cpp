@@ -182,7 +182,7 @@ TEST_F(TextLength, ShowsAnObserverEachTokenOnce) {
     last(session, first(30));
     last(session, some(30, 20));
     ASSERT_EQ(seen.size(), 50u);
-    for (int i = 0; i < 50; ++i) EXPECT_EQ(seen[static_cast<std::size_t>(i)], i);
+    for (int i = 0; i < 50; ++i) EXPECT_EQ(seen[i], i);
 }
 
 TEST_F(TextLength, IsThatOfTheWholePromptInGenerate) {

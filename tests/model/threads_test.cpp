@@ -74,9 +74,7 @@ TEST(SessionThreads, SessionsInsideAParallelRegionOfTheCaller) {
     const Model model = shared_model();
     std::vector<std::vector<float>> alone(4), together(4);
     for (std::size_t i = 0; i < 4; ++i) alone[i] = run(model, i);
-    parallel_for(4, 1, [&](std::ptrdiff_t i) {
-        together[static_cast<std::size_t>(i)] = run(model, static_cast<std::uint64_t>(i));
-    });
+    parallel_for(4, 1, [&](std::ptrdiff_t i) { together[i] = run(model, static_cast<std::uint64_t>(i)); });
     EXPECT_EQ(together, alone);
 }
 

@@ -54,7 +54,7 @@ struct Record {
             const std::lock_guard lock(guard);
             auto& queries = weights[{layer, head}];
             queries.resize(length);
-            std::vector<float>& row = queries[static_cast<std::size_t>(query)];
+            std::vector<float>& row = queries[query];
             EXPECT_TRUE(row.empty()) << "query " << query << " is shown twice";
             row.assign(length, 0);
             std::copy(shown.begin(), shown.end(), row.begin() + first_key);
@@ -87,8 +87,7 @@ TEST_P(Watching, ShowsWhatTheOracleHas) {
         }
         const std::vector<reference::Matrix> states = oracle.states(in);
         for (int layer = -1; layer < b.n_layers; ++layer)
-            EXPECT_LE(difference(record.states[layer], to_rows(states[static_cast<std::size_t>(layer + 1)])), 1e-4)
-                << layer;
+            EXPECT_LE(difference(record.states[layer], to_rows(states[layer + 1])), 1e-4) << layer;
         for (int layer = 0; layer < b.n_layers; ++layer)
             for (int head = 0; head < b.n_heads; ++head) {
                 const reference::Matrix exact = oracle.attention_weights(in, layer, head);

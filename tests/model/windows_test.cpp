@@ -93,7 +93,7 @@ TEST(WindowsAndRewind, ReachBackAsFarAsAllIsHeld) {
     while (session.can_rewind(least - 1)) --least;
     EXPECT_GT(least, window);
     session.rewind(least);
-    whole.feed(all.first(static_cast<std::size_t>(least)));
+    whole.feed(all.first(least));
     EXPECT_LE(difference(session.feed(all.first(90)), whole.feed(all.first(90))), 1e-5);
     session.rewind(0);
     whole.rewind(0);
@@ -110,12 +110,12 @@ TEST(WindowsAndEvict, QueriesSeeWhatIsLeft) {
         for (const int fed : {300, 333, 400, 447, 448, 511})
             for (const int count : {3, 64, 101, 280}) {
                 Session session(model, forgetting(16, type)), other(model, {.capacity = capacity, .chunk = 16});
-                session.feed(all.first(static_cast<std::size_t>(fed)));
+                session.feed(all.first(fed));
                 session.evict(2, count);
                 EXPECT_EQ(session.size(), fed - count);
                 // The window of the next token also includes the tokens after `2 + count`.
                 const int left = std::min(window - 1, fed - 2 - count);
-                other.feed(all.subspan(static_cast<std::size_t>(fed - left), static_cast<std::size_t>(left)));
+                other.feed(all.subspan(fed - left, left));
                 const double most = type == CacheType::f32 ? 1e-4 : type == CacheType::f16 ? 2e-2 : 1e-1;
                 EXPECT_LE(difference(session.feed(all.first(1)), other.feed(all.first(1))), most)
                     << fed << ' ' << count;
@@ -148,13 +148,13 @@ TEST(WindowsAndRewind, ACallThatFailsLeavesTheSessionAsItWasOrEmpty) {
     const std::span<const Token> all(tokens);
     for (const int before : {10, 550}) {
         Session session(model, forgetting(16)), whole(model, {.capacity = capacity, .chunk = 16});
-        session.feed(all.first(static_cast<std::size_t>(before)));
+        session.feed(all.first(before));
         const auto stop = [&](int first, View) {
             if (first + 16 + before >= 600) throw std::runtime_error("stop");
         };
-        EXPECT_THROW(session.feed_all(all.subspan(static_cast<std::size_t>(before)), {}, stop), std::runtime_error);
+        EXPECT_THROW(session.feed_all(all.subspan(before), {}, stop), std::runtime_error);
         EXPECT_EQ(session.size(), before == 10 ? 0 : before);
-        whole.feed(all.first(static_cast<std::size_t>(session.size() == 0 ? 1 : before)));
+        whole.feed(all.first(session.size() == 0 ? 1 : before));
         if (session.size() == 0) session.feed(all.first(1));
         EXPECT_LE(difference(session.feed(all.first(90)), whole.feed(all.first(90))), 1e-5);
     }

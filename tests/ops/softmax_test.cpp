@@ -23,16 +23,16 @@ void check_softmax(int n, int first, int last) {
     const std::vector<double> x(row.begin(), row.end());
     // Hidden scores are never read, whatever their value.
     for (int i = 0; i < n; ++i)
-        if (i < first || i >= last) row[static_cast<std::size_t>(i)] = std::nanf("");
+        if (i < first || i >= last) row[i] = std::nanf("");
     softmax_row(n, first, last, row.data());
     double total = 0;
-    for (int i = first; i < last; ++i) total += std::exp(x[static_cast<std::size_t>(i)] - 1000);
+    for (int i = first; i < last; ++i) total += std::exp(x[i] - 1000);
     for (int i = 0; i < n; ++i) {
-        const float found = row[static_cast<std::size_t>(i)];
+        const float found = row[i];
         if (i < first || i >= last)
             EXPECT_EQ(found, 0);
         else
-            EXPECT_NEAR(found, std::exp(x[static_cast<std::size_t>(i)] - 1000) / total, 3e-7);
+            EXPECT_NEAR(found, std::exp(x[i] - 1000) / total, 3e-7);
     }
 }
 

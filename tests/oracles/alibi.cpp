@@ -34,8 +34,7 @@ public:
     }
     double bias(const Head& of, const Side& query, const Side& key) const override {
         const double d = distance(query.at, key.at);
-        const double slope = trained_ ? setting_.of_layer(of.layer, "slopes").at(0, of.head)
-                                      : slopes_[static_cast<std::size_t>(of.head)];
+        const double slope = trained_ ? setting_.of_layer(of.layer, "slopes").at(0, of.head) : slopes_[of.head];
         return -slope * (growing_       ? std::min(std::exp(d / length_) - 1, 1e30)
                          : exponential_ ? 1 - std::exp(-d / length_)
                                         : std::pow(d, power_));

@@ -19,7 +19,7 @@ public:
         for (int h = 0; h < weight.rows; ++h) {
             const double z = dot(x, weight, h) + bias.at(0, h);
             const double ln_sigmoid = z < 0 ? z - std::log1p(std::exp(z)) : -std::log1p(std::exp(-z));
-            state.push_back((before.empty() ? 0 : before[static_cast<std::size_t>(h)]) + ln_sigmoid);
+            state.push_back((before.empty() ? 0 : before[h]) + ln_sigmoid);
         }
         return state;
     }

@@ -66,7 +66,7 @@ std::vector<std::string> learn_slowly(std::string_view corpus, std::size_t n_mer
                     merged.push_back(ids[i]);
             ids = merged;
         }
-        tokens.push_back(tokens[static_cast<std::size_t>(best.first)] + tokens[static_cast<std::size_t>(best.second)]);
+        tokens.push_back(tokens[best.first] + tokens[best.second]);
     }
     tokens.erase(tokens.begin(), tokens.begin() + 256);
     tokens.emplace_back("<|endoftext|>");

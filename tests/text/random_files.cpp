@@ -148,8 +148,8 @@ std::string normalizer(Dice& d) {
     case 2:
         return R"({"type":"Strip","strip_left":)" + boolean(d) + R"(,"strip_right":)" + boolean(d) + "}";
     case 3:
-        return R"({"type":"Prepend","prepend":)" + json_string(d.once_in(10) ? repeated("ab", 30'000) : letters(d, 30)) +
-               "}";
+        return R"({"type":"Prepend","prepend":)" +
+               json_string(d.once_in(10) ? repeated("ab", 30'000) : letters(d, 30)) + "}";
     case 4:
         return R"({"type":"Precompiled","precompiled_charsmap":)" +
                d.of({"null", "\"\"", "\"AAAA\"", "\"BAAAAAQAAAABYQ==\""}) + "}";
@@ -255,8 +255,7 @@ std::string model(Dice& d, int& tokens) {
     }
     const int wrong = d.once_in(30) ? d.below(tokens) : -1;
     for (int i = 0; i < tokens; ++i)
-        vocab += (i > 0 ? "," : "") + json_string(pieces[static_cast<std::size_t>(i)]) + ":" +
-                 std::to_string(i == wrong ? i + 1 : i);
+        vocab += (i > 0 ? "," : "") + json_string(pieces[i]) + ":" + std::to_string(i == wrong ? i + 1 : i);
     if (d.once_in(2))
         return R"({"type":"WordPiece","unk_token":"[UNK]","continuing_subword_prefix":)" +
                json_string(d.of({"##", "", "a"})) + R"(,"max_input_chars_per_word":)" + d.of({"100", "1000000", "0"}) +
@@ -280,7 +279,7 @@ std::string random_tokenizer(Dice& d) {
                        R"(,"pre_tokenizer":)" + component(d, "pretokenizers", pre_tokenizer) + R"(,"post_processor":)" +
                        component(d, "processors", post_processor) + R"(,"decoder":)" +
                        component(d, "decoders", decoder) + R"(,"model":)" + of_model + "}";
-    if (d.once_in(50)) file.resize(static_cast<std::size_t>(d.below(static_cast<int>(file.size()))));
+    if (d.once_in(50)) file.resize(d.below(static_cast<int>(file.size())));
     return file;
 }
 std::string random_text(Dice& d) {

@@ -18,7 +18,7 @@ public:
     explicit Dice(std::uint64_t seed) : random_(seed, 0x5eed) {}
     int below(int n) { return static_cast<int>(random_.below(next_++, static_cast<std::uint64_t>(n))); }
     bool once_in(int n) { return below(n) == 0; }
-    std::string of(const Choices& list) { return list[static_cast<std::size_t>(below(static_cast<int>(list.size())))]; }
+    std::string of(const Choices& list) { return list[below(static_cast<int>(list.size()))]; }
     // Mostly small, sometimes as large as that.
     int size(int most) { return once_in(6) ? 1 + below(most) : 1 + below(std::min(most, 6)); }
 

@@ -137,7 +137,7 @@ std::string language_tokenizer(const std::string& first, const std::string& seco
     }
     const auto frame = [&](const std::vector<int>& ids) {
         for (const int id : ids) {
-            const std::string& name = names[static_cast<std::size_t>(id)];
+            const std::string& name = names[id];
             single.push_back({{"SpecialToken", {{"id", name}, {"type_id", 0}}}});
             special[name] = {{"id", name}, {"ids", {id}}, {"tokens", {name}}};
         }

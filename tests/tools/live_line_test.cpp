@@ -56,7 +56,7 @@ TEST(LiveLine, IsCutToTheTerminalAndGoneBeforeAnythingElseIsWritten) {
         EXPECT_EQ(history[3], std::string(static_cast<std::size_t>(std::min(columns - 1, 11)), '?'));
         ASSERT_GE(watched.screen.lines().size(), 2u) << columns;
         EXPECT_EQ(watched.screen.lines()[0], "result") << columns;
-        EXPECT_EQ(watched.screen.lines()[1], std::string("ordo: told").substr(0, static_cast<std::size_t>(columns)));
+        EXPECT_EQ(watched.screen.lines()[1], std::string("ordo: told").substr(0, columns));
     }
 }
 

@@ -34,7 +34,7 @@ TEST(CliReach, ShowsWhatTurnsInEachLayer) {
     EXPECT_EQ(json["layers"][0]["layers"], "0-1");
     ASSERT_EQ(json["pairs"].size(), static_cast<std::size_t>(pairs));
     for (int k = 0; k < pairs; ++k) {
-        const Json& pair = json["pairs"][static_cast<std::size_t>(k)];
+        const Json& pair = json["pairs"][k];
         EXPECT_NEAR(pair["frequency"].get<double>(), frequency(k), 1e-12);
         EXPECT_NEAR(pair["wavelength"].get<double>(), 2 * std::numbers::pi / frequency(k), 1e-9);
         const double turns = model_context * frequency(k) / (2 * std::numbers::pi);
@@ -48,8 +48,7 @@ TEST(CliReach, LinearScalingReachesAsFarAsItsFactor) {
     EXPECT_EQ(json["spec"], "rope:theta=500,pairing=adjacent,width=8,scaling=linear,factor=3");
     EXPECT_EQ(json["trained"], "rope:theta=500,pairing=adjacent,width=8");
     EXPECT_EQ(json["sound_positions"], 3 * model_context);
-    for (int k = 0; k < pairs; ++k)
-        EXPECT_NEAR(json["pairs"][static_cast<std::size_t>(k)]["frequency"].get<double>(), frequency(k) / 3, 1e-12);
+    for (int k = 0; k < pairs; ++k) EXPECT_NEAR(json["pairs"][k]["frequency"].get<double>(), frequency(k) / 3, 1e-12);
     EXPECT_EQ(of_model({"--rope-freq-scale", "0.25"})["sound_positions"], 4 * model_context);
 }
 
@@ -61,7 +60,7 @@ TEST(CliReach, NtkReachesLessFarThanItsFactor) {
     double sound = 1e9;
     for (int k = 0; k < pairs; ++k) {
         const double now = std::pow(theta, -k / 4.0);
-        EXPECT_NEAR(json["pairs"][static_cast<std::size_t>(k)]["frequency"].get<double>(), now, 1e-12);
+        EXPECT_NEAR(json["pairs"][k]["frequency"].get<double>(), now, 1e-12);
         if (model_context * frequency(k) < 2 * std::numbers::pi)
             sound = std::min(sound, model_context * frequency(k) / now);
     }
@@ -90,9 +89,7 @@ TEST(CliReach, YarnMixesAsMuchAsItIsTold) {
     const Json none = yarn({"--yarn-ext-factor", "0"}), linear = of_model({"--rope-scale", "4"});
     EXPECT_EQ(none["spec"], "rope:theta=500,pairing=adjacent,width=8,scaling=yarn,factor=4,original=64,beta-fast=32,"
                             "beta-slow=1,attention=1,extrapolation=0");
-    for (int k = 0; k < pairs; ++k)
-        EXPECT_EQ(none["pairs"][static_cast<std::size_t>(k)]["frequency"],
-                  linear["pairs"][static_cast<std::size_t>(k)]["frequency"]);
+    for (int k = 0; k < pairs; ++k) EXPECT_EQ(none["pairs"][k]["frequency"], linear["pairs"][k]["frequency"]);
     EXPECT_EQ(yarn({"--yarn-ext-factor", "0.5"})["spec"],
               "rope:theta=500,pairing=adjacent,width=8,scaling=yarn,factor=4,original=64,beta-fast=32,beta-slow=1,"
               "attention=1.138629436111989,extrapolation=0.5");
@@ -243,8 +240,7 @@ TEST(CliReach, DynamicScalingIsThatOfTheSession) {
     const Json json = of_model({"--rope-scaling", "dynamic", "--rope-scale", "2", "--ctx", "256"});
     const double theta = 500 * std::pow(2.0 * 256 / 64 - 1, 8.0 / 6);
     for (int k = 0; k < pairs; ++k)
-        EXPECT_NEAR(json["pairs"][static_cast<std::size_t>(k)]["frequency"].get<double>(), std::pow(theta, -k / 4.0),
-                    1e-9);
+        EXPECT_NEAR(json["pairs"][k]["frequency"].get<double>(), std::pow(theta, -k / 4.0), 1e-9);
     EXPECT_GT(json["sound_positions"].get<int>(), 3 * model_context);
     const std::string said = run_program({"generate", "-m", model_file("random"), "-p", "a", "-n", "1", "-c", "256",
                                           "--rope-scaling", "dynamic", "--rope-scale", "2"})

@@ -38,8 +38,7 @@ TEST(CliTableVerb, SinusoidalIsTheMatrixOfThePaper) {
         for (int i = 0; i < 6; ++i) {
             const int pair = i / 2;
             const double angle = (p + 3) / std::pow(10000.0, 2.0 * pair / 6);
-            EXPECT_NEAR(csv.rows[static_cast<std::size_t>(p)][static_cast<std::size_t>(i)],
-                        i % 2 ? std::cos(angle) : std::sin(angle), 1e-12);
+            EXPECT_NEAR(csv.rows[p][i], i % 2 ? std::cos(angle) : std::sin(angle), 1e-12);
         }
     const Csv turned = csv_of({"table", "sinusoidal", "--len", "5", "--dim", "6", "--start", "3", "--transpose"});
     ASSERT_EQ(turned.rows.size(), 6u);

@@ -159,7 +159,7 @@ TEST(CliLogits, AreThoseOfTheAlphabetModel) {
         ASSERT_EQ(json["logits"][row].size(), 257u);
         for (int id = 0; id < 257; ++id) {
             const double expected = id == successor(tokens[row]) ? alphabet_logit() : 0;
-            EXPECT_NEAR(json["logits"][row][static_cast<std::size_t>(id)].get<double>(), expected, 1e-5);
+            EXPECT_NEAR(json["logits"][row][id].get<double>(), expected, 1e-5);
         }
     }
     const Json last = json_of({"logits", "--tokens", "97,120,33"});

@@ -183,10 +183,8 @@ double oracle_loss(const Blueprint& b, const std::string& encoding, const refere
         in.positions.assign(batch.positions.begin() + first * batch.axes, batch.positions.begin() + last * batch.axes);
         in.axes = batch.axes;
         if (!b.encoder.empty())
-            in.memory = encoded_by_oracle(
-                b, encoding, tensors,
-                std::span(batch.input)
-                    .subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(batch.input_length(s, b))));
+            in.memory = encoded_by_oracle(b, encoding, tensors,
+                                          std::span(batch.input).subspan(first, batch.input_length(s, b)));
         const std::vector<Token> targets(batch.targets.begin() + first, batch.targets.begin() + last);
         const std::ptrdiff_t n = std::count_if(targets.begin(), targets.end(), [](Token t) { return t >= 0; });
         total += transformer.loss(in, targets) * static_cast<double>(n);
@@ -209,7 +207,7 @@ TEST_P(Gradient, AgreesWithDifferencesOfTheOracle) {
         const View v = parameters.value(i);
         reference::Matrix m(v.rows, v.cols);
         std::copy_n(v.data, m.values.size(), m.values.begin());
-        tensors[parameters.specs()[static_cast<std::size_t>(i)].name] = m;
+        tensors[parameters.specs()[i].name] = m;
     }
     const reference::Oracles oracles(encodings.spec(), b.dims(), tensors);
     ORDO_EXPECT_COMPLETE(oracles);
@@ -225,7 +223,7 @@ TEST_P(Gradient, AgreesWithDifferencesOfTheOracle) {
     const Random random(13, 3);
     std::uint64_t draws = 0;
     for (int i = 0; i < parameters.count(); ++i) {
-        const std::string& name = parameters.specs()[static_cast<std::size_t>(i)].name;
+        const std::string& name = parameters.specs()[i].name;
         const View g = parameters.grad(i);
         std::vector<double>& values = tensors[name].values;
         const std::vector<double> original = values;
@@ -285,7 +283,7 @@ TEST_P(LongGradient, AgreesWithDifferencesOfTheOracle) {
             for (std::size_t j = 0; j < m.values.size(); ++j)
                 m.values[j] = v.data[j] +=
                     static_cast<float>(0.2 * noise.normal(static_cast<std::uint64_t>(i) * 10000 + j));
-            tensors[parameters.specs()[static_cast<std::size_t>(i)].name] = m;
+            tensors[parameters.specs()[i].name] = m;
         }
         const reference::Oracles oracles(encodings.spec(), b.dims(), tensors);
         ORDO_EXPECT_COMPLETE(oracles);
@@ -299,7 +297,7 @@ TEST_P(LongGradient, AgreesWithDifferencesOfTheOracle) {
             reference::Tensors v = original;
             double square = 0, expected = 0;
             for (int i = 0; i < parameters.count(); ++i) {
-                std::vector<double>& values = v[parameters.specs()[static_cast<std::size_t>(i)].name].values;
+                std::vector<double>& values = v[parameters.specs()[i].name].values;
                 const float* g = parameters.grad(i).data;
                 for (std::size_t j = 0; j < values.size(); ++j) {
                     const std::uint64_t draw = (direction * 100 + static_cast<std::uint64_t>(i)) * 10000 + j;
@@ -382,7 +380,7 @@ TEST(Dropout, GradientAgreesWithDifferencesOfTheLoss) {
             double square = 0;
             for (std::size_t j = 0; j < original.size(); ++j) square += static_cast<double>(g[j]) * g[j];
             const double length = std::sqrt(square), h = 5e-3;
-            ASSERT_GT(length, 0) << name << " " << parameters.specs()[static_cast<std::size_t>(i)].name;
+            ASSERT_GT(length, 0) << name << " " << parameters.specs()[i].name;
             double difference = 0;
             for (const double side : {1.0, -1.0}) {
                 for (std::size_t j = 0; j < original.size(); ++j)
@@ -390,8 +388,7 @@ TEST(Dropout, GradientAgreesWithDifferencesOfTheLoss) {
                 difference += side * loss() / (2 * h);
             }
             std::copy(original.begin(), original.end(), w.data);
-            EXPECT_NEAR(difference, length, 1e-2 * length + 5e-4)
-                << name << " " << parameters.specs()[static_cast<std::size_t>(i)].name;
+            EXPECT_NEAR(difference, length, 1e-2 * length + 5e-4) << name << " " << parameters.specs()[i].name;
         }
     }
 }

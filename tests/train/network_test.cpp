@@ -118,7 +118,7 @@ double loss_of(const Model& model, const Data& data, Positions positions = {}) {
         for (int i = 0; i < logits.rows; ++i) {
             double z = 0;
             for (int j = 0; j < logits.cols; ++j) z += std::exp(static_cast<double>(logits.row(i)[j]));
-            total += std::log(z) - logits.row(i)[data.targets[static_cast<std::size_t>(first + i)]];
+            total += std::log(z) - logits.row(i)[data.targets[first + i]];
         }
     });
     return total / n;
@@ -135,7 +135,7 @@ TEST(Networks, ComputeWhatSessionsOfTheirLengthDo) {
         const reference::Tensors tensors = tensors_of(model);
         for (int i = 0; i < parameters.count(); ++i) {
             const View v = parameters.value(i);
-            const std::vector<double>& from = tensors.at(parameters.specs()[static_cast<std::size_t>(i)].name).values;
+            const std::vector<double>& from = tensors.at(parameters.specs()[i].name).values;
             for (std::size_t j = 0; j < from.size(); ++j) v.data[j] = static_cast<float>(from[j]);
         }
         for (const int n : {8, 16, 24}) {

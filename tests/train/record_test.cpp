@@ -160,7 +160,7 @@ TEST_F(Record, RandomisedPositionsAreTrainedOnAndScoredAtTheirMean) {
                 for (int i = 0; i < logits.rows; ++i) {
                     double z = 0;
                     for (int j = 0; j < logits.cols; ++j) z += std::exp(static_cast<double>(logits.row(i)[j]));
-                    *sum += std::log(z) - logits.row(i)[targets[static_cast<std::size_t>(first + i)]];
+                    *sum += std::log(z) - logits.row(i)[targets[first + i]];
                 }
             });
         }

@@ -286,7 +286,7 @@ TEST_F(Training, WindowsStartWithDocumentsAndShiftTheirTargets) {
     EXPECT_EQ(begins, 15); // documents of four lines each
     // An epoch shows every window once.
     std::vector<std::int64_t> seen(static_cast<std::size_t>(corpus.windows()));
-    for (std::int64_t n = 0; n < corpus.windows(); ++n) seen[static_cast<std::size_t>(corpus.shuffled(5, n))] += 1;
+    for (std::int64_t n = 0; n < corpus.windows(); ++n) seen[corpus.shuffled(5, n)] += 1;
     EXPECT_EQ(std::accumulate(seen.begin(), seen.end(), std::int64_t{0}), corpus.windows());
     EXPECT_EQ(*std::max_element(seen.begin(), seen.end()), 1);
     std::vector<std::int64_t> first, second;

@@ -32,15 +32,13 @@ double session_loss(const Model& m, const Text& text) {
     double total = 0;
     for (int s = 0; s < batch; ++s) {
         Session session(m);
-        session.encode(
-            std::span(text.input)
-                .subspan(static_cast<std::size_t>(s) * input_length, static_cast<std::size_t>(input_length - s)));
+        session.encode(std::span(text.input).subspan(static_cast<std::size_t>(s) * input_length, input_length - s));
         const std::size_t first = static_cast<std::size_t>(s) * length;
         const Rows rows = logits_of(session, std::span(text.tokens).subspan(first, length));
         for (std::size_t i = 0; i < length; ++i) {
             double sum = 0;
             for (const float x : rows[i]) sum += std::exp(static_cast<double>(x));
-            total += std::log(sum) - rows[i][static_cast<std::size_t>(text.targets[first + i])];
+            total += std::log(sum) - rows[i][text.targets[first + i]];
         }
     }
     return total / (batch * length);
@@ -99,7 +97,7 @@ TEST(EncoderTraining, MuonTakesTheEncodersMatricesToo) {
     const std::vector<TensorSpec> specs = tensor_list(b);
     std::vector<std::string> found;
     for (const MatrixRows& m : hidden_matrices(b))
-        if (specs[static_cast<std::size_t>(m.tensor)].name.starts_with("encoder.layers.1.feed"))
+        if (specs[m.tensor].name.starts_with("encoder.layers.1.feed"))
             found.push_back(std::to_string(m.first) + "+" + std::to_string(m.rows));
     EXPECT_EQ(found, (std::vector<std::string>{"0+12", "12+12", "0+40"}));
 }

@@ -89,9 +89,8 @@ TEST(Muon, TheRestIsAdamWs) {
     std::fill(parameters.grads().begin(), parameters.grads().end(), 0.5f);
     optimizer.step({.lr = 0.25, .weight_decay = 0, .clip = 1e9, .muon_lr = 0.01});
     for (int i = 0; i < parameters.count(); ++i) {
-        const std::string& name = parameters.specs()[static_cast<std::size_t>(i)].name;
-        const bool muons =
-            name.starts_with("layers.") && parameters.specs()[static_cast<std::size_t>(i)].shape.size() == 2;
+        const std::string& name = parameters.specs()[i].name;
+        const bool muons = name.starts_with("layers.") && parameters.specs()[i].shape.size() == 2;
         const float moved = std::abs(parameters.value(i).data[0]);
         EXPECT_EQ(std::abs(moved - 0.25f) < 1e-4f, !muons) << name << " moved by " << moved;
     }
@@ -107,8 +106,7 @@ TEST(Muon, QueriesKeysValuesGateAndUpAreMatricesOfTheirOwn) {
     const std::vector<TensorSpec> specs = tensor_list(b);
     std::vector<std::string> found;
     for (const MatrixRows& m : hidden_matrices(b))
-        found.push_back(specs[static_cast<std::size_t>(m.tensor)].name + " " + std::to_string(m.first) + "+" +
-                        std::to_string(m.rows));
+        found.push_back(specs[m.tensor].name + " " + std::to_string(m.first) + "+" + std::to_string(m.rows));
     const std::vector<std::string> expected = {"layers.0.attention.qkv.weight 0+40",
                                                "layers.0.attention.qkv.weight 40+20",
                                                "layers.0.attention.qkv.weight 60+20",

@@ -93,7 +93,7 @@ TEST(RandomisedPositions, LossAndGradientAgreeWithTheOracle) {
             const View v = parameters.value(i);
             reference::Matrix m(v.rows, v.cols);
             std::copy_n(v.data, m.values.size(), m.values.begin());
-            tensors[parameters.specs()[static_cast<std::size_t>(i)].name] = m;
+            tensors[parameters.specs()[i].name] = m;
         }
         const reference::Oracles oracles(encodings.spec(), b.dims(), tensors);
         ORDO_EXPECT_COMPLETE(oracles);
@@ -121,8 +121,8 @@ TEST(RandomisedPositions, LossAndGradientAgreeWithTheOracle) {
         Network network(b, encodings, parameters, batch, b.context, {1, below});
         EXPECT_NEAR(network.loss_and_grad({tokens, targets, {}, positions}), oracle_loss(), 1e-5);
         for (int i = 0; i < parameters.count(); ++i) {
-            const std::string& name = parameters.specs()[static_cast<std::size_t>(i)].name;
-            if (!parameters.specs()[static_cast<std::size_t>(i)].trainable) continue;
+            const std::string& name = parameters.specs()[i].name;
+            if (!parameters.specs()[i].trainable) continue;
             std::vector<double>& values = tensors[name].values;
             const std::vector<double> original = values;
             const View g = parameters.grad(i);

@@ -115,9 +115,8 @@ TEST_P(TrainerSteps, StepsAreThoseOfTheNetworkAndTheOptimizer) {
     const auto weights = weights_of(trainer.model());
     for (int i = 0; i < parameters.count(); ++i) {
         const View v = parameters.value(i);
-        EXPECT_EQ(weights[static_cast<std::size_t>(i)],
-                  std::vector<float>(v.data, v.data + static_cast<std::ptrdiff_t>(v.rows) * v.cols))
-            << parameters.specs()[static_cast<std::size_t>(i)].name;
+        EXPECT_EQ(weights[i], std::vector<float>(v.data, v.data + static_cast<std::ptrdiff_t>(v.rows) * v.cols))
+            << parameters.specs()[i].name;
     }
 }
 

@@ -59,7 +59,7 @@ std::string first_bytes(const std::string& path) {
     std::string start(file_kind_bytes, '\0');
     const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
     const ssize_t n = file.get() < 0 ? 0 : ::read(file.get(), start.data(), start.size());
-    start.resize(static_cast<std::size_t>(std::max<ssize_t>(n, 0)));
+    start.resize(std::max<ssize_t>(n, 0));
     return start;
 }
 

@@ -57,7 +57,7 @@ endif
 %/engine/kernels/amx.o %/engine/kernels/amx.cpp: FILE_FLAGS := -march=x86-64-v4 -mavx512vnni -mavx512bf16 -mamx-tile -mamx-int8 -mamx-bf16 $(INTRINSICS)
 $(BUILD)/engine/kernels/neon.o: FILE_FLAGS := -ffp-contract=fast
 $(BUILD)/engine/kernels/dotprod.o: FILE_FLAGS := -march=armv8.2-a+dotprod -ffp-contract=fast
-$(foreach f,io text encoding formats/gguf formats/sentence_piece,$(BUILD)/engine/$f/%.o): FILE_FLAGS := -Wconversion
+$(foreach f,io text encoding formats/gguf formats/sentence_piece,$(BUILD)/engine/$f/%.o): FILE_FLAGS := -Wconversion -Wno-sign-conversion
 $(BUILD)/tools/terminal/line_reader.o: FILE_FLAGS := $(if $(EDIT_LIBS),-DORDO_LIBEDIT)
 ifeq ($(MODE),asan)
 WARNINGS += -Wno-maybe-uninitialized # with sanitizers g++ 12 sees some that are none, in std::regex and std::optional

@@ -48,7 +48,7 @@ public:
         // Feeds one chunk to the first model, then to the second: whole windows of logits would be large.
         reference_.feed_all(window, TokenRows{}, [&](int first, View expected) {
             const auto at = static_cast<std::size_t>(first);
-            const auto chunk = window.subspan(at, static_cast<std::size_t>(expected.rows));
+            const auto chunk = window.subspan(at, expected.rows);
             model_.feed_all(chunk, TokenRows{}, [&](int from, View found) {
                 parallel_for(found.rows, 1, [&](std::ptrdiff_t i) {
                     const std::size_t to = at + static_cast<std::size_t>(from + i);

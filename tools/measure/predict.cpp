@@ -18,7 +18,7 @@ const LayerPlan* layer_of_expert(const Blueprint& b, std::string_view name) {
     if (!name.starts_with(before)) return nullptr;
     name.remove_prefix(before.size());
     const char* end = std::from_chars(name.data(), name.data() + name.size(), layer).ptr;
-    name.remove_prefix(static_cast<std::size_t>(end - name.data()));
+    name.remove_prefix(end - name.data());
     return name.starts_with(after) ? &b.layer(layer) : nullptr;
 }
 

@@ -27,7 +27,7 @@ std::vector<double> frequencies_of(const Encoding& encoding) {
     if (std::find(parts.begin(), parts.end(), "frequency") == parts.end()) return list;
     const Table table = encoding.table({.part = "frequency"});
     const auto column = std::find(table.header.begin(), table.header.end(), "frequency") - table.header.begin();
-    for (const std::vector<double>& row : table.rows) list.push_back(row.at(static_cast<std::size_t>(column)));
+    for (const std::vector<double>& row : table.rows) list.push_back(row.at(column));
     return list;
 }
 

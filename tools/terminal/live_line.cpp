@@ -23,7 +23,7 @@ void put(std::string_view text) {
     while (!text.empty()) {
         const ssize_t n = ::write(STDERR_FILENO, text.data(), text.size());
         if (n <= 0 && errno != EINTR) return;
-        if (n > 0) text.remove_prefix(static_cast<std::size_t>(n));
+        if (n > 0) text.remove_prefix(n);
     }
 }
 

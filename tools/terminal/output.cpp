@@ -23,7 +23,7 @@ bool write_all(int fd, std::string_view text) {
     while (!text.empty()) {
         const ssize_t n = ::write(fd, text.data(), text.size());
         if (n >= 0) {
-            text.remove_prefix(static_cast<std::size_t>(n));
+            text.remove_prefix(n);
         } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
             pollfd wait{fd, POLLOUT, 0};
             ::poll(&wait, 1, -1);
@@ -266,8 +266,7 @@ void write_json(JsonWriter& out, const Figures& figures) {
 std::string render(const Figures& figures, Format format) {
     std::string out;
     print({figures.columns, static_cast<std::int64_t>(figures.rows.size()),
-           [&](std::int64_t row, std::vector<Cell>& cells) { cells = figures.rows[static_cast<std::size_t>(row)]; },
-           figures.decimals},
+           [&](std::int64_t row, std::vector<Cell>& cells) { cells = figures.rows[row]; }, figures.decimals},
           format, [&out](std::string_view text) { out += text; });
     return out;
 }

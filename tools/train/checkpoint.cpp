@@ -63,7 +63,7 @@ std::string sum_of(const Safetensors& file) {
     for (const TensorInfo& tensor : file.tensors()) {
         sum.tensor(tensor.name, tensor.elements);
         for (std::uint64_t at = 0; at < tensor.elements; at += piece.size()) {
-            piece.resize(static_cast<std::size_t>(std::min<std::uint64_t>(1 << 16, tensor.elements - at)));
+            piece.resize(std::min<std::uint64_t>(1 << 16, tensor.elements - at));
             file.read_part(tensor, static_cast<std::size_t>(at), piece);
             sum.values(piece);
         }
@@ -260,7 +260,7 @@ bool is_checkpoint(const std::filesystem::path& file) {
     std::ifstream in(file, std::ios::binary);
     std::string begin(most, '\0');
     in.read(begin.data(), most);
-    begin.resize(static_cast<std::size_t>(in.gcount()));
+    begin.resize(in.gcount());
     if (begin.empty()) return in.eof();
     const std::string_view header = std::string_view(begin).substr(std::min(length, begin.size()));
     return header.starts_with("{\"__metadata__\":{") && header.find("\"ordo.checkpoint\":\"") != header.npos;

@@ -123,9 +123,9 @@ Corpus::Corpus(const std::filesystem::path& file, const Tokenizer& tokenizer, in
 }
 
 void Corpus::window(std::int64_t i, std::span<Token> tokens, std::span<Token> targets) const {
-    const std::int64_t first = starts_[static_cast<std::size_t>(i)];
-    tokens_.read(first, tokens.first(static_cast<std::size_t>(length_)));
-    tokens_.read(first + 1, targets.first(static_cast<std::size_t>(length_)));
+    const std::int64_t first = starts_[i];
+    tokens_.read(first, tokens.first(length_));
+    tokens_.read(first + 1, targets.first(length_));
 }
 
 std::int64_t Corpus::shuffled(std::uint64_t seed, std::int64_t n) {
@@ -137,7 +137,7 @@ std::int64_t Corpus::shuffled(std::uint64_t seed, std::int64_t n) {
         epoch_ = epoch;
         order_seed_ = seed;
     }
-    return order_[static_cast<std::size_t>(n % windows())];
+    return order_[n % windows()];
 }
 
 } // namespace ordo::train

@@ -80,7 +80,7 @@ void Log::write_rows() {
         if (n < 0 && errno == EINTR) continue;
         if (n <= 0) refuse("writing");
         written_ += n;
-        left.remove_prefix(static_cast<std::size_t>(n));
+        left.remove_prefix(n);
     }
     rows_.clear();
 }

@@ -72,7 +72,7 @@ void load_initial(const Options& o, Parameters& parameters) {
     const Safetensors file = Safetensors::open(o.init);
     check_trunk(o, file);
     for (int i = 0; i < parameters.count(); ++i) {
-        const TensorSpec& spec = parameters.specs()[static_cast<std::size_t>(i)];
+        const TensorSpec& spec = parameters.specs()[i];
         const View v = parameters.value(i);
         const TensorInfo* found = file.find(spec.name);
         if (!found && i >= parameters.first_encoding_tensor()) continue; // a trained trunk may get a new encoding

@@ -16,7 +16,7 @@ void TokenStore::add(std::span<const Token> tokens) {
 void TokenStore::read(std::int64_t first, std::span<Token> out) const {
     for (Token& token : out) {
         const unsigned char* const bytes =
-            blocks_[static_cast<std::size_t>(first / block)].get() + static_cast<std::size_t>(first % block) * width_;
+            blocks_[first / block].get() + static_cast<std::size_t>(first % block) * width_;
         std::uint32_t value = 0;
         for (std::size_t i = 0; i < width_; ++i) value |= std::uint32_t{bytes[i]} << (8 * i);
         token = static_cast<Token>(value);

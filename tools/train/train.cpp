@@ -177,8 +177,7 @@ void Run::check_weights() {
     for (int i = 0; i < parameters_.count(); ++i) {
         const View v = parameters_.value(i);
         const auto n = static_cast<std::size_t>(v.rows) * static_cast<std::size_t>(v.cols);
-        if (first_not_finite({v.data, n}) < n)
-            diverged("tensor " + parameters_.specs()[static_cast<std::size_t>(i)].name + " is not finite");
+        if (first_not_finite({v.data, n}) < n) diverged("tensor " + parameters_.specs()[i].name + " is not finite");
     }
 }
 
@@ -287,7 +286,7 @@ void Run::write(const Result& result, const std::filesystem::path& file_name) {
     ModelFile file{o_.blueprint, encodings_.spec(),    tokenizer_->to_json(), record(result), {},
                    {},           stored_type(o_.dtype)};
     for (int i = 0; i < parameters_.count(); ++i) {
-        file.specs.push_back(parameters_.specs()[static_cast<std::size_t>(i)]);
+        file.specs.push_back(parameters_.specs()[i]);
         file.values.push_back(parameters_.value(i));
     }
     write_model(file_name, file);

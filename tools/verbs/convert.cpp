@@ -222,7 +222,7 @@ void copy(const Source& source, const fs::path& in, const fs::path& out) {
     AtomicFile target(out);
     std::vector<std::byte> bytes;
     for (std::uint64_t at = 0; at < source.tensors.size(); at += bytes.size()) {
-        bytes.resize(static_cast<std::size_t>(std::min<std::uint64_t>(source.tensors.size() - at, 1 << 20)));
+        bytes.resize(std::min<std::uint64_t>(source.tensors.size() - at, 1 << 20));
         from.read(at, bytes);
         target.write(bytes);
     }

@@ -127,7 +127,7 @@ void write_as_text(const std::filesystem::path& path, const Source& source, cons
     out += "tensors: " + std::to_string(tensors.size()) + ", " + grouped(parameters_of(source)) + " parameters\n";
     write_out(out);
     const auto fill = [&](std::int64_t row, std::vector<Cell>& cells) {
-        const FileTensor& tensor = tensors[static_cast<std::size_t>(row)];
+        const FileTensor& tensor = tensors[row];
         cells[0] = printable(tensor.name);
         cells[1] = shape_text(tensor.shape);
         cells[2] = tensor.dtype;

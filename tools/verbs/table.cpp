@@ -111,7 +111,7 @@ std::string spec_in(const std::string& spec, const Dims& dims, int layer) {
     if (plan.sums.empty() || plan.sums[0].in_layer(layer).empty())
         fail(ErrorCode::usage, "table: '", printable(spec), "' adds nothing that could be shown",
              plan.encodings.empty() ? "" : " in layer " + std::to_string(layer));
-    return plan.encodings[static_cast<std::size_t>(plan.sums[0].in_layer(layer)[0])]->spec();
+    return plan.encodings[plan.sums[0].in_layer(layer)[0]]->spec();
 }
 
 TableRequest read_request(const Arguments& arguments) {

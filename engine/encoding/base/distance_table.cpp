@@ -27,9 +27,8 @@ void DistanceTable::prepare(int n_positions) {
     width_ = back_ + ahead;
     const auto size = static_cast<std::size_t>(rows_ * width_);
     if (table_.size() != size) table_ = Buffer<float>(size);
-    parallel_for(static_cast<std::ptrdiff_t>(size), 1024, [&](std::ptrdiff_t i) {
-        table_[static_cast<std::size_t>(i)] = bias_(static_cast<int>(i / width_), back_ - 1 - i % width_);
-    });
+    parallel_for(static_cast<std::ptrdiff_t>(size), 1024,
+                 [&](std::ptrdiff_t i) { table_[i] = bias_(static_cast<int>(i / width_), back_ - 1 - i % width_); });
 }
 
 // In decoding, a thread reads the row of its next head next. That is the next row, or the row after it if a second
@@ -57,7 +56,7 @@ void DistanceTable::add(View scores, int row, const Tile& tile, bool consecutive
     for (int i = 0; i < scores.rows; ++i) {
         float* const to = scores.row(i);
         const std::int64_t n = scores.cols;
-        const std::int64_t at = index(std::int64_t{tile.queries[static_cast<std::size_t>(i)]} - tile.keys[0]);
+        const std::int64_t at = index(std::int64_t{tile.queries[i]} - tile.keys[0]);
         if (at >= 0 && at + n <= width_) {
             kernels().add(scores.cols, row_of(row) + at, to);
             if (scores.rows == 1) fetch_next(row, at, n);
@@ -73,8 +72,8 @@ void DistanceTable::add(View scores, int row, const Tile& tile, bool consecutive
 
 void DistanceTable::add_one_by_one(float* scores, int row, const Tile& tile, int query, std::int64_t first,
                                    std::int64_t last) const {
-    const std::int64_t at = tile.queries[static_cast<std::size_t>(query)];
-    for (std::int64_t j = first; j < last; ++j) scores[j] += value(row, at - tile.keys[static_cast<std::size_t>(j)]);
+    const std::int64_t at = tile.queries[query];
+    for (std::int64_t j = first; j < last; ++j) scores[j] += value(row, at - tile.keys[j]);
 }
 
 void sum_by_distance(View d_scores, const Tile& tile,
@@ -83,25 +82,21 @@ void sum_by_distance(View d_scores, const Tile& tile,
     if (n_queries == 0 || n_keys == 0) return;
     std::int64_t least = tile.queries[0], most = least;
     for (int i = 1; i < n_queries; ++i) {
-        least = std::min<std::int64_t>(least, tile.queries[static_cast<std::size_t>(i)]);
-        most = std::max<std::int64_t>(most, tile.queries[static_cast<std::size_t>(i)]);
+        least = std::min<std::int64_t>(least, tile.queries[i]);
+        most = std::max<std::int64_t>(most, tile.queries[i]);
     }
     const std::int64_t width = most - least + n_keys;
     if (!consecutive(tile.keys) || width > 4 * (std::int64_t{n_queries} + n_keys)) { // gaps: one at a time
         for (int i = 0; i < n_queries; ++i)
             for (int j = 0; j < n_keys; ++j)
-                if (const float g = d_scores.row(i)[j]; g != 0)
-                    visit(std::int64_t{tile.queries[static_cast<std::size_t>(i)]} -
-                              tile.keys[static_cast<std::size_t>(j)],
-                          g);
+                if (const float g = d_scores.row(i)[j]; g != 0) visit(std::int64_t{tile.queries[i]} - tile.keys[j], g);
         return;
     }
     const std::int64_t furthest = most - tile.keys[0];
     std::vector<float> sums(static_cast<std::size_t>(width)); // of distance furthest, furthest - 1 ...
-    for (int i = 0; i < n_queries; ++i)
-        kernels().add(n_keys, d_scores.row(i), sums.data() + (most - tile.queries[static_cast<std::size_t>(i)]));
+    for (int i = 0; i < n_queries; ++i) kernels().add(n_keys, d_scores.row(i), sums.data() + (most - tile.queries[i]));
     for (std::int64_t i = 0; i < width; ++i)
-        if (const float sum = sums[static_cast<std::size_t>(i)]; sum != 0) visit(furthest - i, sum);
+        if (const float sum = sums[i]; sum != 0) visit(furthest - i, sum);
 }
 
 } // namespace ordo

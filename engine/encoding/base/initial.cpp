@@ -13,9 +13,8 @@ void fill_initial(const TensorSpec& spec, std::span<float> values, std::uint64_t
     const Random random(seed, stream);
     const double a = initial.a, b = initial.b;
     const auto each = [&](const auto& value) {
-        parallel_for(static_cast<std::ptrdiff_t>(values.size()), 4096, [&](std::ptrdiff_t i) {
-            values[static_cast<std::size_t>(i)] = static_cast<float>(value(static_cast<std::uint64_t>(i)));
-        });
+        parallel_for(static_cast<std::ptrdiff_t>(values.size()), 4096,
+                     [&](std::ptrdiff_t i) { values[i] = static_cast<float>(value(static_cast<std::uint64_t>(i))); });
     };
     switch (initial.kind) {
     case InitialValues::Kind::normal:

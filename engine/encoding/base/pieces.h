@@ -24,7 +24,7 @@ public:
     // The same, searched from a nearby piece.
     int piece(double x, int near) const {
         while (near > 0 && x < borders_[static_cast<std::size_t>(near) - 1]) --near;
-        while (near < last() && x >= borders_[static_cast<std::size_t>(near)]) ++near;
+        while (near < last() && x >= borders_[near]) ++near;
         return near;
     }
     double slope(int head, int piece) const { return lines_[index(head, piece)].slope; }
@@ -34,8 +34,8 @@ public:
     }
     int last() const { return static_cast<int>(borders_.size()); }
     // Unit w is active in pieces first(w) .. end(w) - 1.
-    int first(int unit) const { return ranges_[static_cast<std::size_t>(unit)].first; }
-    int end(int unit) const { return ranges_[static_cast<std::size_t>(unit)].end; }
+    int first(int unit) const { return ranges_[unit].first; }
+    int end(int unit) const { return ranges_[unit].end; }
 
 private:
     struct Range {

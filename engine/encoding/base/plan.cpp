@@ -143,7 +143,7 @@ void check_together(std::span<const Neighbour> encodings, std::span<const Encodi
         };
         for (const EncodingSum& sum : sums)
             for (const int index : sum.in_layer(static_cast<int>(layer))) {
-                const Neighbour& encoding = encodings[static_cast<std::size_t>(index)];
+                const Neighbour& encoding = encodings[index];
                 if (encoding.moments & moment_rotate) one(rotates, encoding, "rotate queries and keys");
                 if (encoding.moments & moment_sink) one(sinks, encoding, "are the sink of a softmax");
                 if (encoding.stores && !here.emplace(encoding.name, index).second)

@@ -13,7 +13,7 @@ void RegisteredEncoding::finish(std::string_view name) {
         stored_ = true;
         per_layer_ = per_layer_ || tensor.per_layer;
     }
-    bound_.resize(static_cast<std::size_t>(std::max(1, slots())));
+    bound_.resize(std::max(1, slots()));
     ready();
     SpecWriter spec(name_);
     Params writing(spec);
@@ -22,7 +22,7 @@ void RegisteredEncoding::finish(std::string_view name) {
 }
 
 void RegisteredEncoding::bind(int layer, std::span<const View> tensors) {
-    bound_[static_cast<std::size_t>(slot(layer))].assign(tensors.begin(), tensors.end());
+    bound_[slot(layer)].assign(tensors.begin(), tensors.end());
 }
 
 bool RegisteredEncoding::bound() const {

@@ -56,8 +56,8 @@ protected:
     // If tensors are per layer, each layer in which the encoding acts has a slot. Otherwise all layers share slot 0.
     int slots() const { return per_layer_ ? dims_.layer_count() : 1; }
     int slot(int layer) const { return per_layer_ ? std::max(0, dims_.slot(layer)) : 0; }
-    std::span<const View> tensors_of(int slot) const { return bound_[static_cast<std::size_t>(slot)]; }
-    View tensor(int slot, std::size_t i) const { return bound_[static_cast<std::size_t>(slot)][i]; }
+    std::span<const View> tensors_of(int slot) const { return bound_[slot]; }
+    View tensor(int slot, std::size_t i) const { return bound_[slot][i]; }
     bool stored() const { return stored_; } // whether it has tensors
     bool bound() const;                     // whether it has no tensors, or has them in every slot
     // The slot of the layer of a table request. Throws Error(usage), also where its tensors are missing.

@@ -117,7 +117,7 @@ void RelativePairs::spread(const RelativeProducts& products, std::int64_t first,
             continue;
         }
         for (int j = 0; j < n; ++j) {
-            const std::int64_t row = rows_.row(queries_[i], keys_[static_cast<std::size_t>(j)]);
+            const std::int64_t row = rows_.row(queries_[i], keys_[j]);
             if (row >= first && row < end) out[j] += from[row - first];
         }
     }
@@ -136,7 +136,7 @@ void RelativePairs::collect(View weights, std::int64_t first, int count, Relativ
         std::fill(to, to + count, 0.0f);
         WeightSum left, right;
         for (int j = 0; j < n; ++j) {
-            const std::int64_t row = rows_.row(queries_[i], keys_[static_cast<std::size_t>(j)]);
+            const std::int64_t row = rows_.row(queries_[i], keys_[j]);
             if (row == rows_.least)
                 left.add(from[j]);
             else if (row == rows_.most)
@@ -240,8 +240,7 @@ void for_key_tiles(RelativeRows rows, Positions queries, Positions keys, const U
     for (int first = 0, count = 0; first < n; first += count) {
         const auto some = [&](int most) {
             count = std::min(most, n - first);
-            return RelativePairs(rows, queries,
-                                 keys.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count)));
+            return RelativePairs(rows, queries, keys.subspan(first, count));
         };
         RelativePairs pairs = some(relative_tile);
         if (pairs.last_row() - pairs.first_row() >= 2 * n_queries) pairs = some(std::min(n_queries, relative_tile));
@@ -255,8 +254,7 @@ void for_pairs(RelativeRows rows, Positions queries, Positions keys, int top, in
                const Use& use) {
     for (int i = 0; i < static_cast<int>(queries.size()); ++i)
         for (int a = 0; a < n_keys; ++a) {
-            const std::int64_t row =
-                rows.row(queries[static_cast<std::size_t>(i)], keys[static_cast<std::size_t>(top + a)]) - first;
+            const std::int64_t row = rows.row(queries[i], keys[top + a]) - first;
             if (row >= 0 && row < count) use(i, a, row);
         }
 }
@@ -287,7 +285,7 @@ void RelativeTable::add_products_of_keys(float alpha, View x, const Tile& tile, 
 
 // A run of keys that share a row, as keys past the clamp do, is multiplied with it at once.
 void RelativeTable::add_products_of_keys(float alpha, View x, int query, Positions keys, float* to) const {
-    const auto row = [&](int j) { return range_.row(query, keys[static_cast<std::size_t>(j)]); };
+    const auto row = [&](int j) { return range_.row(query, keys[j]); };
     float products[relative_tile];
     for (int j = 0, run = 0; j < x.rows; j += run) {
         const std::int64_t mine = row(j);
@@ -329,8 +327,7 @@ relative_table(const Encoding& encoding, const std::vector<RelativeTable>& table
         check_table_layer(encoding, dims, request);
         check_table_head(encoding, dims.n_heads, request);
         const int heads = static_cast<int>(tables.size()) / dims.layer_count();
-        const RelativeTable& table =
-            tables[static_cast<std::size_t>(dims.slot(request.layer) * heads + request.head % heads)];
+        const RelativeTable& table = tables[dims.slot(request.layer) * heads + request.head % heads];
         const View rows = table.view();
         if (!rows.data)
             fail(ErrorCode::usage, name_of(encoding.spec()),

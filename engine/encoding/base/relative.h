@@ -72,9 +72,7 @@ public:
     // At most relative_tile queries.
     RelativePairs(RelativeRows rows, Positions queries, Positions keys);
 
-    std::int64_t row(int i, int j) const {
-        return rows_.row(queries_[static_cast<std::size_t>(i)], keys_[static_cast<std::size_t>(j)]);
-    }
+    std::int64_t row(int i, int j) const { return rows_.row(queries_[i], keys_[j]); }
     std::int64_t first_row() const { return first_; }
     std::int64_t last_row() const { return last_; } // all pairs have rows from first_row() to last_row(), both included
     // True if most rows in this range belong to no pair, as with positions that have large gaps.
@@ -114,9 +112,7 @@ void for_query_tiles(RelativeRows rows, Positions queries, Positions keys, int a
     const int n = static_cast<int>(queries.size());
     for (int first = 0; first < n; first += at_once) {
         const int count = std::min(at_once, n - first);
-        use(first, count,
-            RelativePairs(rows, queries.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count)),
-                          keys));
+        use(first, count, RelativePairs(rows, queries.subspan(first, count), keys));
     }
 }
 

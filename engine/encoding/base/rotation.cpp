@@ -23,7 +23,7 @@ Rotation::Rotation(PairTurns turns, Pairing pairing) : turns_(std::move(turns)),
 
 double Rotation::gain(int position, int pair) const {
     if (turns_.growth.empty()) return turns_.factor;
-    return turns_.factor * std::exp(position * turns_.growth[static_cast<std::size_t>(pair)]);
+    return turns_.factor * std::exp(position * turns_.growth[pair]);
 }
 
 void Rotation::fill(int position, int first_pair, int count, float* cos, float* sin) const {
@@ -74,7 +74,7 @@ void Rotation::apply(View x, int n_heads, Positions positions, bool transposed) 
         return;
     }
     parallel_for(x.rows, grain, [&](std::ptrdiff_t i) {
-        apply_row(x.row(static_cast<int>(i)), n_heads, d_head, positions[static_cast<std::size_t>(i)], direction);
+        apply_row(x.row(static_cast<int>(i)), n_heads, d_head, positions[i], direction);
     });
 }
 
@@ -141,16 +141,16 @@ TableRows rotation_matrix(std::vector<double> angles, Pairing pairing, int size,
     return make_matrix("dim", 0, size, size,
                        [angles = std::move(angles), pairing, gain](std::int64_t row, std::span<double> out) {
                            const int pairs = static_cast<int>(angles.size());
-                           out[static_cast<std::size_t>(row)] = 1;
+                           out[row] = 1;
                            for (int k = 0; k < pairs; ++k) {
                                const auto [first, second] = pair_columns(pairing, k, pairs);
                                if (row != first && row != second) continue;
-                               const double t = angles[static_cast<std::size_t>(k)];
-                               out[static_cast<std::size_t>(row)] = gain * std::cos(t);
+                               const double t = angles[k];
+                               out[row] = gain * std::cos(t);
                                if (row == second)
-                                   out[static_cast<std::size_t>(first)] = gain * std::sin(t);
+                                   out[first] = gain * std::sin(t);
                                else
-                                   out[static_cast<std::size_t>(second)] = 0 - gain * std::sin(t); // 0, not -0
+                                   out[second] = 0 - gain * std::sin(t); // 0, not -0
                            }
                        });
 }

@@ -34,10 +34,10 @@ public:
     void move(View x, int n_heads, int by) const;
 
     int pairs() const { return static_cast<int>(turns_.frequencies.size()); }
-    double frequency(int pair) const { return turns_.frequencies[static_cast<std::size_t>(pair)]; }
+    double frequency(int pair) const { return turns_.frequencies[pair]; }
     double angle(int position, int pair) const { return position * frequency(pair); }
     double gain(int position, int pair) const;
-    int axis(int pair) const { return turns_.axes.empty() ? 0 : turns_.axes[static_cast<std::size_t>(pair)]; }
+    int axis(int pair) const { return turns_.axes.empty() ? 0 : turns_.axes[pair]; }
 
 private:
     void fill(int position, int first_pair, int count, float* cos, float* sin) const;

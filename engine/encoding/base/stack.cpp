@@ -13,7 +13,7 @@ namespace {
 
 std::vector<View> pick(std::span<const int> indices, std::span<const View> all) {
     std::vector<View> views;
-    for (const int i : indices) views.push_back(i < 0 ? View{} : all[static_cast<std::size_t>(i)]);
+    for (const int i : indices) views.push_back(i < 0 ? View{} : all[i]);
     return views;
 }
 
@@ -52,7 +52,7 @@ EncodingStack::EncodingStack(std::string_view spec, const Dims& dims) : dims_(di
         }
     for (EncodingSum& sum : plan.sums)
         for (std::vector<int>& element : sum.elements)
-            for (int& index : element) index = moved[static_cast<std::size_t>(index)];
+            for (int& index : element) index = moved[index];
     sums_ = std::move(plan.sums);
     place();
     check_spec_size(this->spec(), "encoding spec with every parameter written out"); // files store this form
@@ -71,10 +71,10 @@ void EncodingStack::place() {
             tensors += spec.per_layer ? static_cast<int>(placed_[i].layers.size()) : 1;
         }
     }
-    layers_.assign(static_cast<std::size_t>(dims_.n_layers), {});
+    layers_.assign(dims_.n_layers, {});
     std::vector<int> slots(items_.size()); // of the next layer in which each encoding acts
     for (int layer = 0; layer < dims_.n_layers; ++layer) {
-        LayerEncodings& here = layers_[static_cast<std::size_t>(layer)];
+        LayerEncodings& here = layers_[layer];
         here.layer_ = layer;
         here.timer_ = timer_;
         std::vector<std::size_t> acting;

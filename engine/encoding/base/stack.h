@@ -42,11 +42,11 @@ public:
     int max_position() const; // the minimum over the encodings
     int max_segment() const;  // likewise
     std::span<const std::shared_ptr<Encoding>> items() const { return items_; }
-    std::span<const int> layers_of_item(int i) const { return placed_[static_cast<std::size_t>(i)].layers; }
+    std::span<const int> layers_of_item(int i) const { return placed_[i].layers; }
     // The encodings that act in layer i.
     const LayerEncodings& layer(int i) const {
         static const LayerEncodings none;
-        return layers_.empty() ? none : layers_[static_cast<std::size_t>(i)];
+        return layers_.empty() ? none : layers_[i];
     }
 
     // All tensors of all encodings, in order, as stored: "encoding.NAME.TENSOR" or "encoding.NAME.layers.N.TENSOR",

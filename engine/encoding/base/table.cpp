@@ -126,14 +126,14 @@ TableRows bias_table(const Encoding& encoding, const TableRequest& request) {
     const int length = request.length, head = request.head, layer = request.layer;
     TableRows table = make_matrix("key", request.start, length, length, {});
     std::vector<int> keys(static_cast<std::size_t>(length));
-    for (int i = 0; i < length; ++i) keys[static_cast<std::size_t>(i)] = request.start + i;
+    for (int i = 0; i < length; ++i) keys[i] = request.start + i;
     table.fill = [=, &encoding, keys = std::move(keys)](std::int64_t i, std::span<double> out) {
         std::vector<float> row(out.size());
         const Positions positions(keys);
         encoding.bias({row.data(), 1, length, length}, {.layer = layer,
                                                         .head = head,
                                                         .first_query = static_cast<int>(i),
-                                                        .queries = positions.subspan(static_cast<std::size_t>(i), 1),
+                                                        .queries = positions.subspan(i, 1),
                                                         .keys = positions});
         std::fill(row.begin() + static_cast<std::ptrdiff_t>(i) + 1, row.end(), -INFINITY);
         std::copy(row.begin(), row.end(), out.begin());

@@ -168,7 +168,7 @@ std::vector<bool> gguf_sliding_layers(const Config& c, int n_layers, int period)
     if (list != nullptr && list->size() != static_cast<std::size_t>(n_layers)) c.refuse(key, works);
     std::vector<bool> sliding;
     for (int i = 0; i < n_layers; ++i) {
-        const bool* const own = list == nullptr ? nullptr : (*list)[static_cast<std::size_t>(i)].boolean();
+        const bool* const own = list == nullptr ? nullptr : (*list)[i].boolean();
         if (list != nullptr && own == nullptr) c.refuse(key, works);
         sliding.push_back(own != nullptr ? *own : i % period < period - 1);
     }

@@ -84,7 +84,7 @@ void GgufParser::take(std::span<std::byte> out, std::string_view what) {
     while (!out.empty()) {
         const std::uint64_t held = buffer_at_ + buffer_.size();
         if (at_ < buffer_at_ || at_ >= held) {
-            buffer_.resize(static_cast<std::size_t>(std::min(piece, left())));
+            buffer_.resize(std::min(piece, left()));
             buffer_at_ = at_;
             file_.read_at(at_, buffer_);
             continue;
@@ -185,7 +185,7 @@ GgufValue GgufParser::array(const std::string& what) {
 GgufValue GgufParser::strings(std::uint64_t n, const std::string& what) {
     std::string bytes;
     std::vector<std::uint64_t> ends;
-    ends.reserve(static_cast<std::size_t>(n));
+    ends.reserve(n);
     for (std::uint64_t i = 0; i < n; ++i) {
         const auto length = number<std::uint64_t>(what);
         if (length > left() || length > limits_.string_bytes)

@@ -37,7 +37,7 @@ private:
     bool only_added(std::size_t id) const;
     void check_id(Token id, std::string_view name) const;
 
-    std::string spelled(Token id) const { return spellings_[static_cast<std::size_t>(id)]; }
+    std::string spelled(Token id) const { return spellings_[id]; }
     std::string added_tokens() const;
     std::string frame(Token before, Token after, bool segments) const;
     TokenizerFile file(const std::string& normalizer, const std::string& cut, const std::string& frame,

@@ -73,7 +73,7 @@ private:
 };
 
 void Reader::read_tokens() {
-    v_.tokens.resize(static_cast<std::size_t>(tokenizer_.vocab_size()));
+    v_.tokens.resize(tokenizer_.vocab_size());
     v_.types.assign(v_.tokens.size(), Type::normal);
     for (std::size_t i = 0; i < file_.vocab.size(); ++i) {
         const auto id = static_cast<std::size_t>(file_.ids[i]);
@@ -101,7 +101,7 @@ void Reader::read_frame() {
     v_.add_eos = !after.empty();
     if (!before.empty()) v_.bos = before.front();
     if (!after.empty()) v_.eos = v_.separator = after.front();
-    if (v_.unknown >= 0 && v_.model != "bert") v_.types[static_cast<std::size_t>(v_.unknown)] = Type::unknown_type;
+    if (v_.unknown >= 0 && v_.model != "bert") v_.types[v_.unknown] = Type::unknown_type;
 }
 
 // ---- Byte-level BPE ---------------------------------------------------------------------------
@@ -143,7 +143,7 @@ void Reader::score_by_merges() {
     for (std::size_t i = file_.merges.size(); i > 0; i -= 2) {
         const Token product = tokenizer_.find(std::string(file_.merges[i - 2]).append(file_.merges[i - 1]));
         const std::size_t rank = i / 2; // from 1
-        v_.scores[static_cast<std::size_t>(product)] = -static_cast<float>(rank);
+        v_.scores[product] = -static_cast<float>(rank);
     }
 }
 

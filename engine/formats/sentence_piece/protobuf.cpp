@@ -58,8 +58,8 @@ std::optional<ProtobufField> ProtobufReader::next() {
         if (length > rest_.size())
             fail(ErrorCode::model, where_, ": field ", id, ": expected ", length,
                  " bytes, found the end of the message after ", rest_.size());
-        field.text = rest_.substr(0, static_cast<std::size_t>(length));
-        rest_.remove_prefix(static_cast<std::size_t>(length));
+        field.text = rest_.substr(0, length);
+        rest_.remove_prefix(length);
         break;
     }
     default:
