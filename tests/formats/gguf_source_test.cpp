@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Models through GGUF: a written model computes the same when read again, and contents that GGUF cannot express are
-// refused by name. Also damage above the container: G21, G22, G28, G29. tests/llama_cpp tests that llama.cpp reads the
-// same.
+// Models through GGUF: a written model computes the same when read again, contents that GGUF cannot express are refused
+// by name, and damage above the container is (G21, G22, G28, G29). tests/llama_cpp tests that llama.cpp reads the same.
 #include "formats/gguf/export.h"
 #include "tests/json.h"
 #include "tests/temp_dir.h"
@@ -30,9 +29,8 @@ double worst_error(const Model& model, const std::string& name) {
     const Json& first = expected.at("cases").at(0);
     const auto tokens = first.at("tokens").get<std::vector<Token>>();
     std::vector<float> found;
-    SessionOptions options;
-    options.capacity = static_cast<int>(tokens.size()); // the capacity selects one of longrope's lists
-    Session session(model, options);
+    // The capacity selects one of longrope's lists.
+    Session session(model, {.capacity = static_cast<int>(tokens.size())});
     session.feed_all(tokens, TokenRows{}, [&](int, View logits) {
         for (int i = 0; i < logits.rows; ++i) found.insert(found.end(), logits.row(i), logits.row(i) + logits.cols);
     });
@@ -232,9 +230,9 @@ TEST(GgufSource, G30IgnoresALongChatTemplate) {
 std::string refused_with(const std::vector<std::pair<std::string, GgufValue>>& changed) {
     const Source source = fixture("llama");
     GgufExport file = gguf_export(source, {});
-    for (const auto& [key, value] : changed) {
-        std::erase_if(file.metadata, [&](const auto& entry) { return entry.first == key; });
-        file.metadata.emplace_back(key, value);
+    for (const auto& change : changed) {
+        std::erase_if(file.metadata, [&](const auto& entry) { return entry.first == change.first; });
+        file.metadata.push_back(change);
     }
     const std::vector<std::byte> bytes = gguf_bytes(file.metadata, file.tensors, "mem");
     return refusal([&] { load_model(gguf_source(parsed(bytes)), {}); }, ErrorCode::model);

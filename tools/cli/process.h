@@ -6,8 +6,8 @@
 
 namespace ordo::tools {
 
-// Holds the standard streams, installs the signal handlers and widens the stacks of threads. Returns the arguments after
-// the program's name. Programs that link it also check the address space before OpenBLAS is initialised.
+// Holds the standard streams, installs the signal handlers and widens the stacks of threads. Returns the arguments
+// after the program's name. Programs that link it also check the address space before OpenBLAS is initialised.
 std::span<const char* const> begin_process(int argc, char** argv);
 
 // Gives later threads a stack of at least 1 MiB. By default they have the size of `ulimit -s`, and of 64 KiB OpenBLAS

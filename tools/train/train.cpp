@@ -42,7 +42,6 @@ private:
     std::span<float> a_, b_;
 };
 
-// A complete run.
 class Run {
 public:
     explicit Run(const Options& options);
@@ -91,7 +90,6 @@ private:
     std::vector<Token> tokens_, targets_;
     std::vector<int> positions_; // empty if they are not randomised
     std::string init_sha256_;
-    bool starts_checkpoint_ = false; // there was none
     std::int64_t tokens_before_ = 0; // the number of tokens that the initial weights were trained on
 };
 
@@ -121,9 +119,7 @@ Run::Run(const Options& options)
         init_sha256_ = sha256(read_file(o_.init, std::numeric_limits<std::size_t>::max() / 2));
         tokens_before_ = tokens_seen(o_.init);
     }
-    const bool has_checkpoint = std::filesystem::exists(o_.checkpoint);
-    starts_checkpoint_ = !o_.checkpoint.empty() && !has_checkpoint;
-    if (o_.resume && has_checkpoint) {
+    if (o_.resume && std::filesystem::exists(o_.checkpoint)) {
         state_ = load_checkpoint(o_.checkpoint, conditions(), steps_, floats());
         optimizer_.steps = state_.step;
         if (state_.evaluated > 0) progress_.know(state_.validation_loss);
@@ -229,8 +225,7 @@ std::optional<double> Run::held_out(std::int64_t most_tokens) {
     for (std::int64_t first = 0; first < windows; first += o_.batch) {
         if (ranks::any(interrupted)) return std::nullopt;
         progress_.evaluating(first, windows);
-        const std::int64_t mine = first + first_of_share_;
-        const std::int64_t n = std::min<std::int64_t>(share_, windows - mine);
+        const std::int64_t mine = first + first_of_share_, n = std::min<std::int64_t>(share_, windows - mine);
         if (n <= 0) continue;
         std::fill(targets_.begin(), targets_.end(), -1); // rows without a window are not scored
         for (std::int64_t i = 0; i < n; ++i) {
@@ -312,7 +307,7 @@ Metadata Run::record(const Result& result) const {
 // ---- The run ------------------------------------------------------------------------------------
 
 Result Run::train() {
-    if (starts_checkpoint_) { // before the log has rows, which nothing goes on with otherwise
+    if (state_.step == 0 && !o_.checkpoint.empty()) { // before the log has rows, which nothing goes on with otherwise
         if (o_.on_step) o_.on_step(state_.step);
         save();
     }
@@ -383,10 +378,10 @@ bool Run::score_kept(Result& result) {
 }
 
 void Run::warn_of_rise() const {
-    if (!o_.on_warning || state_.best_step == steps_) return;
-    o_.on_warning(joined<4>("the held-out loss rose from ", state_.best_loss, " at step ", state_.best_step, " to ",
-                            state_.validation_loss, " at the last step, ", steps_, "; the weights of step ",
-                            keeps_earlier() ? state_.best_step : steps_, " are kept"));
+    if (o_.on_warning && state_.best_step != steps_)
+        o_.on_warning(joined<4>("the held-out loss rose from ", state_.best_loss, " at step ", state_.best_step, " to ",
+                                state_.validation_loss, " at the last step, ", steps_, "; the weights of step ",
+                                keeps_earlier() ? state_.best_step : steps_, " are kept"));
 }
 
 } // namespace
