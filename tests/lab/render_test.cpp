@@ -3,7 +3,7 @@
 #include "encoding/base/registry.h"
 #include "encoding/base/stack.h"
 #include "tests/json.h"
-#include "tests/lab/lab_run.h"
+#include "tests/lab/nasty.h"
 #include "tests/temp_dir.h"
 #include "tools/lab/drawing/draw.h"
 #include "tools/lab/drawing/plot.h"
@@ -20,13 +20,11 @@ namespace {
 
 using namespace ordo;
 using namespace ordo::test;
+using namespace ordo::lab::test;
 using lab::Curves;
 using lab::HeatMap;
 using lab::Picture;
 using lab::Series;
-
-const lab::Experiment nasty{
-    .name = "nasty", .summary = "a < b & c", .details = "\"quoted\"", .options = {}, .run = nullptr};
 
 std::string without_escapes(const std::string& text) {
     std::string out;
@@ -208,19 +206,6 @@ TEST(LabDraw, FitsTheScreenWhateverThePictureHolds) {
     }
 }
 
-lab::Result small_result() {
-    lab::Result result;
-    result.answer = "It depends on < & >.";
-    result.expected = {"x < y"};
-    result.found = {"a | b, [c] & 1/3"};
-    result.tables = {
-        {"one", "first", {{"name", "value"}, {{std::string("a,\"b\""), 1.0 / 3}, {std::string("<i>"), std::nan("")}}}},
-        {"two", "second", {{"n"}, {{std::int64_t{7}}}}}};
-    result.pictures = {{"p", "a 'picture'", "x", "y",
-                        Curves{.series = {{.label = "s", .x = {1}, .y = {2}}}, .references = {{"r", 3}}}}};
-    return result;
-}
-
 TEST(LabRender, CsvHasAllDigitsAndNamesTablesAndPictures) {
     lab::Result result = small_result();
     EXPECT_EQ(lab::csv_of(result),
@@ -400,101 +385,6 @@ TEST(LabPlot, AnyPictureCanBeDrawn) {
         EXPECT_TRUE(file_content(directory / (picture.name + ".png")).starts_with("\x89PNG"));
         EXPECT_NE(file_content(directory / (picture.name + ".svg")).find("</svg>"), std::string::npos);
     }
-}
-
-TEST(LabPage, NothingBecomesMarkup) {
-    EXPECT_EQ(lab::escaped_html("<a href=\"x\">'&'\x1b</a>"), "&lt;a href=&quot;x&quot;&gt;&#39;&amp;&#39;&lt;/a&gt;");
-    const std::vector<lab::Outcome> outcomes{
-        {.experiment = &nasty, .command = "ordo lab <script>", .result = small_result()},
-        {.experiment = &nasty, .error = "<b>failed</b>"}};
-    const std::string page = lab::page_html(outcomes, {"v", "m", "c"}, "/nonexistent");
-    for (const char* tag : {"lab <script", "<b>", "<i>"}) EXPECT_EQ(page.find(tag), std::string::npos) << tag;
-    EXPECT_NE(page.find("a &lt; b &amp; c"), std::string::npos);
-    EXPECT_NE(page.find("&lt;b&gt;failed&lt;/b&gt;"), std::string::npos);
-    EXPECT_EQ(page.find("http"), std::string::npos); // no external resources
-}
-
-// Links lead into the page and to the files of tables and pictures. A long table is only a link.
-TEST(LabPage, LinksItsNumbers) {
-    lab::Result result = small_result();
-    tools::Figures many{{"n"}, {}};
-    for (std::int64_t i = 0; i < 300; ++i) many.add(7'000'000 + i);
-    result.tables.push_back({"many", "a long table", many});
-    const std::vector<lab::Outcome> outcomes{{.experiment = &nasty, .command = "c", .result = result}};
-    const std::string page = lab::page_html(outcomes, {"v", "m", "c"}, "/nonexistent");
-    EXPECT_NE(page.find("<a href=\"data/nasty-many.csv\">300 rows as CSV</a>"), std::string::npos) << page;
-    EXPECT_EQ(page.find("7000042"), std::string::npos);
-    std::set<std::string> links;
-    for (std::size_t at = 0; (at = page.find("href=\"", at)) != std::string::npos;) {
-        at += 6;
-        links.insert(page.substr(at, page.find('"', at) - at));
-    }
-    EXPECT_EQ(links, (std::set<std::string>{"#nasty", "#answers", "data/nasty-one.csv", "data/nasty-two.csv",
-                                            "data/nasty-many.csv", "data/nasty-p.csv"}));
-}
-
-// The introduction, then questions and answers, then figures; the machine at the end. Words between backticks are code,
-// and a single backtick stays a backtick.
-TEST(LabPage, BeginsWithAnIntroductionAndAnswers) {
-    lab::Result result = small_result();
-    result.answer = "run `ordo lab x` <again>";
-    result.found = {"5 ` more"};
-    const std::vector<lab::Outcome> outcomes{{.experiment = &nasty, .command = "c", .result = result},
-                                             {.experiment = &nasty, .error = "failed"}};
-    const std::string page = lab::page_html(outcomes, {"v", "machine", "c"}, "/nonexistent");
-    const std::string answer = "run <code>ordo lab x</code> &lt;again&gt;";
-    const std::vector<std::string> order{"<h1>Positional encodings by experiment</h1>",
-                                         "This page asks 2 questions",
-                                         "Questions and answers",
-                                         "<h3>a &lt; b &amp; c</h3>", // a question is a heading
-                                         answer,
-                                         "No result.",
-                                         "<canvas id=\"rope\">",
-                                         "<h2>a &lt; b &amp; c</h2>",
-                                         answer,
-                                         "5 ` more",
-                                         "first",
-                                         "How this page was made",
-                                         "machine\n"};
-    std::size_t at = 0;
-    for (const std::string& part : order) {
-        at = page.find(part, at);
-        ASSERT_NE(at, std::string::npos) << part;
-        at += part.size();
-    }
-    EXPECT_NE(page.find("prefers-color-scheme: dark"), std::string::npos);
-    EXPECT_EQ(page.find("quick run"), std::string::npos);
-    EXPECT_NE(lab::page_html(outcomes, {"v", "m", "ordo lab report --quick d"}, "/nonexistent").find("quick run"),
-              std::string::npos);
-    const std::string text = lab::page_markdown(outcomes, {"v", "machine", "c"}, "/nonexistent");
-    const std::size_t first = text.find("- [a < b & c](#nasty) run `ordo lab x` &lt;again>");
-    EXPECT_NE(first, std::string::npos) << text;
-    EXPECT_LT(first, text.find("How this page was made"));
-}
-
-TEST(LabPage, HasEachTitleOnceAndSentencesUnfolded) {
-    const TempDir directory;
-    put_file(directory / "nasty-p.svg", "<svg></svg>");
-    lab::Result result = small_result();
-    const std::string fact(100, 'f');
-    result.tables = {{"claims", "claims in full", {{"number", "the_fact"}, {{std::int64_t{4}, fact}}}}};
-    const std::vector<lab::Outcome> outcomes{{.experiment = &nasty, .command = "c", .result = result}};
-    const std::string page = lab::page_html(outcomes, {"v", "m", "c"}, directory.path());
-    const std::size_t title = page.find("a &#39;picture&#39;");
-    EXPECT_NE(title, std::string::npos);
-    EXPECT_EQ(page.find("a &#39;picture&#39;", title + 1), std::string::npos);
-    EXPECT_NE(page.find("alt=\"y against x\""), std::string::npos);
-    const std::size_t row = page.find("<dt>the fact</dt><dd>" + fact + "</dd>");
-    EXPECT_NE(row, std::string::npos) << page;
-    EXPECT_LT(row, page.find("<details")); // only the method is folded
-}
-
-// The sliders' figures have the colours of the pictures.
-TEST(LabPage, LiveFiguresHaveThePicturesColours) {
-    const std::string page = lab::page_html({}, {"v", "m", "c"}, "/nonexistent");
-    EXPECT_NE(page.find("const palette = {lines: [[0,114,178],[213,94,0],"), std::string::npos); // Okabe and Ito 2008
-    EXPECT_NE(page.find("diverging: [[45,0,75],"), std::string::npos);
-    EXPECT_LT(page.find("const palette"), page.find("palette.lines"));
 }
 
 } // namespace

@@ -189,8 +189,8 @@ TEST(TokenizerJson, AddedTokensMayHoldAnyText) {
     EXPECT_EQ(copy->to_json(), tokenizer->to_json());
 }
 
-// Fine-tuned copies of SmolLM2 add the vocabulary's spelling of U+FFFD as a special token. Bytes still become it, and it
-// becomes bytes, as in Hugging Face's tokenizers 0.23.2.
+// Fine-tuned copies of SmolLM2 add the vocabulary's spelling of U+FFFD as a special token. Bytes still become it, and
+// it becomes bytes, as in Hugging Face's tokenizers 0.23.2.
 TEST(TokenizerJson, AddedTokensMaySpellOtherBytes) {
     Json root = sample();
     Json& model = root["model"];

@@ -3,6 +3,7 @@
 // meaning: quotes, backslashes, macros, and backquotes, which run a command even in quotes.
 #include "tools/lab/drawing/plot.h"
 
+#include "core/number.h"
 #include "tools/lab/drawing/draw.h"
 #include "tools/lab/drawing/looks.h"
 
@@ -10,12 +11,11 @@
 #include <cmath>
 
 namespace ordo::lab {
-
 namespace {
 
-constexpr std::size_t picture_columns = 120, title_columns = 90; // in letters: the whole width, a line of the title
-constexpr std::size_t row_columns = 90;                          // letters in a line below a picture
-constexpr std::size_t most_named_points = 24;                    // above this number, overlapping names are left out
+// In letters: the whole width, a line of the title, and a line below a picture.
+constexpr std::size_t picture_columns = 120, title_columns = 90, row_columns = 90;
+constexpr std::size_t most_named_points = 24; // above this number, overlapping names are left out
 
 std::string literal(std::string_view text) {
     constexpr std::string_view plain =
@@ -72,8 +72,7 @@ std::string color_text(Color color) {
 // A number that a plot can place; gnuplot skips all others.
 std::string number(double value) {
     if (!std::isfinite(value)) return "NaN";
-    char buffer[32];
-    return {buffer, static_cast<std::size_t>(std::snprintf(buffer, sizeof buffer, "%.9g", value))};
+    return rounded_text(value, 9);
 }
 
 // Whether names below a picture would overlap.
@@ -129,14 +128,13 @@ std::string numbers_plot(const HeatMap& map, const std::string& at) {
     constexpr std::size_t most_columns = 20, most_rows = 24;
     if (map.values[0].size() > most_columns || map.values.size() > most_rows) return {};
     const Range range = value_range(map);
-    if (map.values.size() * map.values[0].size() < 2 || !(range.high > range.low))
-        return {}; // gnuplot 5.4 crashes on them
+    // gnuplot 5.4 crashes on them.
+    if (map.values.size() * map.values[0].size() < 2 || !(range.high > range.low)) return {};
     const std::string share = "(($3-" + number(range.low) + ")/" + number(range.high - range.low) + ")";
     const std::string dark = map.diverging ? "abs(" + share + "-0.5)>0.32" : share + "<0.55";
     const std::size_t columns = map.values[0].size();
-    const std::string font = columns <= 12   ? "',10'"
-                             : columns <= 16 ? "',8'"
-                                             : "',7'"; // so that the numbers fit their cells
+    // The numbers fit their cells.
+    const std::string font = columns <= 12 ? "',10'" : columns <= 16 ? "',8'" : "',7'";
     const double size = std::max(std::abs(range.low), std::abs(range.high));
     const int decimals = std::clamp(1 - static_cast<int>(std::floor(std::log10(size))), 1, 4);
     const int places = map.shares ? 2 : decimals;

@@ -9,8 +9,8 @@ namespace ordo::lab {
 // The stem of a result's file names. It has only letters, digits, dots and dashes, whatever the parts contain.
 std::string file_stem(const Experiment& experiment, std::string_view name);
 
-// A script for gnuplot 5 that contains the numbers and writes STEM.svg and STEM.png into the current directory. Only the
-// PNG has the title: a page has it as text next to the SVG.
+// A script for gnuplot 5 that contains the numbers and writes STEM.svg and STEM.png into the current directory. Only
+// the PNG has the title: a page has it as text next to the SVG.
 std::string plot_script(const Picture& picture, const std::string& stem);
 
 // Runs a script in its directory. False without gnuplot. Throws Error(failure) with gnuplot's output on a failure.
