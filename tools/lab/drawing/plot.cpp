@@ -211,10 +211,9 @@ std::string log_tics(const Curves& curves, const Axes& axes) {
     double last = HUGE_VAL;
     for (auto x = all.rbegin(); x != all.rend(); ++x)
         if (const double at = std::log10(*x); last - at > clear * (axes.x.high - axes.x.low)) {
-            measured.push_back(number(*x));
+            measured.insert(measured.begin(), number(*x));
             last = at;
         }
-    std::reverse(measured.begin(), measured.end());
     return (curves.log_x ? set("x", measured.empty() ? round(axes.x) : measured) : "") +
            (curves.log_y ? set("y", round(axes.y)) : "");
 }
