@@ -102,7 +102,7 @@ TEST_F(LabRotary, PositiveExponentLeavesNoSlowPair) {
 
 TEST_F(LabRotary, PairingsDifferByAPermutationAlone) {
     const tools::Figures& checks = test::table(*result, "checks");
-    EXPECT_LT(cell(checks, {{"check", "halves, permuted, against adjacent"}}, "largest_difference"), 1e-5);
+    EXPECT_LT(cell(checks, {{"check", "halves, permuted, compared with adjacent"}}, "largest_difference"), 1e-5);
     EXPECT_LT(cell(checks, {{"check", "both positions moved by 1000"}}, "largest_difference"), 1e-4);
 }
 

@@ -307,7 +307,7 @@ Metadata Run::record(const Result& result) const {
 // ---- The run ------------------------------------------------------------------------------------
 
 Result Run::train() {
-    if (state_.step == 0 && !o_.checkpoint.empty()) { // before the log has rows, which nothing goes on with otherwise
+    if (!o_.checkpoint.empty() && !std::filesystem::exists(o_.checkpoint)) { // before the log has rows
         if (o_.on_step) o_.on_step(state_.step);
         save();
     }
