@@ -19,7 +19,7 @@ int main(int argc, char** argv) {
         const auto likeliest = [](std::span<const float> logits) {
             return static_cast<ordo::Token>(std::max_element(logits.begin(), logits.end()) - logits.begin());
         };
-        sessions.reserve(n);
+        sessions.reserve(static_cast<std::size_t>(n));
         for (int i = 0; i < n; ++i) {
             sessions.emplace_back(model);
             next.push_back(likeliest(sessions.back().feed(model.encode(argv[i + 2], {.start = true}))));
@@ -30,8 +30,9 @@ int main(int argc, char** argv) {
         for (int step = 1; step < 48; ++step) {
             const ordo::View logits = batch.feed(all, next); // [n, vocab_size]
             for (int i = 0; i < n; ++i) {
-                next[i] = likeliest({logits.row(i), static_cast<std::size_t>(model.vocab_size())});
-                texts[i].push_back(next[i]);
+                next[static_cast<std::size_t>(i)] =
+                    likeliest({logits.row(i), static_cast<std::size_t>(model.vocab_size())});
+                texts[static_cast<std::size_t>(i)].push_back(next[static_cast<std::size_t>(i)]);
             }
         }
         for (const std::vector<ordo::Token>& text : texts) std::cout << model.decode(text) << '\n';

@@ -20,7 +20,7 @@ int main(int argc, char** argv) {
         std::vector<std::thread> threads;
         for (int i = 0; i < n; ++i)
             threads.emplace_back([&, i] {
-                std::string& text = texts[i];
+                std::string& text = texts[static_cast<std::size_t>(i)];
                 try {
                     omp_set_num_threads(team); // of the calls that this thread makes
                     ordo::GenerateOptions options;

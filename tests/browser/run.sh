@@ -12,7 +12,11 @@ trap 'rm -rf "$scratch"' EXIT
 page=${2:-$scratch/figures.html}
 if [ $# -lt 2 ]; then
     part() { sed -n "/R\"$1(\$/,/^)$1\";/p" "tools/lab/report/$2.cpp" | sed '1d;$d'; }
-    { printf '<html>\n<head>\n<style>\n'; part '' page; printf '</style>\n</head>\n<body>\n'; part js live; echo '</body></html>'; } >"$page"
+    colours='<script>const palette = {lines: Array(8).fill("rgb(0,0,255)"), diverging: [[0, 0, 255], [255, 0, 0]]};</script>'
+    {
+        printf '<html>\n<head>\n<style>\n'; part '' page
+        printf '</style>\n</head>\n<body>\n%s\n' "$colours"; part js live; echo '</body></html>'
+    } >"$page"
 fi
 cat >"$scratch/first" <<'END'
 <script>
