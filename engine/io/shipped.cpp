@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <dlfcn.h>
+#include <sys/auxv.h>
 
 namespace ordo {
 
@@ -37,7 +38,10 @@ std::vector<fs::path> weight_directories() {
             fail(ErrorCode::io, "ORDO_WEIGHTS: ", printable_path(chosen), ": expected a folder, found ",
                  fs::exists(chosen, error) ? "a file" : "nothing");
     }
-    const fs::path program = fs::read_symlink("/proc/self/exe", error);
+    fs::path program = fs::read_symlink("/proc/self/exe", error);
+    // A chroot may lack /proc. The kernel tells the path that was executed too.
+    if (const auto* executed = reinterpret_cast<const char*>(getauxval(AT_EXECFN)); program.empty() && executed)
+        program = fs::canonical(executed, error);
     static const char here = 0; // in the library, or in the program that it is linked into
     Dl_info library{};
     if (dladdr(&here, &library) != 0 && library.dli_fname)
