@@ -9,29 +9,34 @@ const std::string_view live_figures = R"js(
 <h2>Try it yourself</h2>
 <p>Move the sliders. Your browser computes these three figures with the formulas of the papers.</p>
 <figure class="live">
-<figcaption><strong>Sinusoidal.</strong> Each row is added to the word vector at its position. The columns are pairs of a sine and a
-cosine: fast waves on the left, slow waves on the right. Purple is -1, orange is 1. <span id="sin-says"></span></figcaption>
+<figcaption><strong>Sinusoidal.</strong> Each row is added to the word vector at its position. The columns are
+pairs of a sine and a cosine: fast waves on the left, slow waves on the right. Purple is -1, orange is 1.
+<span id="sin-says"></span></figcaption>
 <label>dimensions <input type="range" id="sin-d" min="2" max="128" step="2" value="32"><output></output></label>
 <label>base <input type="range" id="sin-base" min="0.5" max="6" step="0.1" value="4"><output></output></label>
 <canvas id="sin"></canvas>
 </figure>
 <figure class="live">
-<figcaption><strong>RoPE.</strong> RoPE rotates queries and keys by their positions. The curve is the score of a query and a key that are
-equal before the rotation, in a head of 64 dimensions. The other curves slow the rotations down, so that a model can read longer texts:
-linear divides all frequencies by the scale, NTK raises theta, and YaRN keeps the fast pairs of a model trained on 2,048 positions.
+<figcaption><strong>RoPE.</strong> RoPE rotates queries and keys by their positions. The curve is the score of a
+query and a key that are equal before the rotation, in a head of 64 dimensions. The other curves slow the rotations
+down, so that a model can read longer texts: linear divides all frequencies by the scale, NTK raises theta, and YaRN
+keeps the fast pairs of a model trained on 2,048 positions.
 <span id="rope-says"></span></figcaption>
 <label>theta <input type="range" id="rope-theta" min="2" max="6" step="0.1" value="4"><output></output></label>
 <label>scale <input type="range" id="rope-scale" min="1" max="16" step="1" value="4"><output></output></label>
-<label>greatest distance <input type="range" id="rope-most" min="4" max="15" step="1" value="9"><output></output></label>
+<label>greatest distance
+<input type="range" id="rope-most" min="4" max="15" step="1" value="9"><output></output></label>
 <canvas id="rope"></canvas>
 <div class="key" id="rope-key"></div>
 </figure>
 <figure class="live">
-<figcaption><strong>ALiBi.</strong> ALiBi subtracts slope &times; distance from each score. A softmax over equal scores then multiplies each
-attention weight by e<sup>-slope &times; distance</sup>. The last curve has a slope of your choice. <span id="alibi-says"></span></figcaption>
+<figcaption><strong>ALiBi.</strong> ALiBi subtracts slope &times; distance from each score. A softmax over equal
+scores then multiplies each attention weight by e<sup>-slope &times; distance</sup>. The last curve has a slope of your
+choice. <span id="alibi-says"></span></figcaption>
 <label>heads <input type="range" id="alibi-heads" min="1" max="32" step="1" value="8"><output></output></label>
 <label>your slope <input type="range" id="alibi-slope" min="0" max="12" step="0.5" value="4"><output></output></label>
-<label>greatest distance <input type="range" id="alibi-most" min="3" max="12" step="1" value="7"><output></output></label>
+<label>greatest distance
+<input type="range" id="alibi-most" min="3" max="12" step="1" value="7"><output></output></label>
 <canvas id="alibi"></canvas>
 <div class="key" id="alibi-key"></div>
 </figure>
@@ -42,13 +47,15 @@ function sinusoidal(position, column, d, base) { // Vaswani et al. 2017, section
   const angle = position / Math.pow(base, (column - column % 2) / d);
   return column % 2 ? Math.cos(angle) : Math.sin(angle);
 }
-function ropeFrequencies(d, theta, law, scale, trained) { // Su et al. 2021; linear: Chen et al. 2023; yarn: Peng et al. 2023
+// Su et al. 2021; linear: Chen et al. 2023; yarn: Peng et al. 2023
+function ropeFrequencies(d, theta, law, scale, trained) {
   if (law === "ntk") theta *= Math.pow(scale, d / (d - 2));
   return Array.from({length: d / 2}, (_, k) => {
     const frequency = Math.pow(theta, -2 * k / d);
     if (law === "linear") return frequency / scale;
     if (law !== "yarn") return frequency;
-    const pairTurning = turns => d * Math.log(trained / (2 * Math.PI * turns)) / (2 * Math.log(theta)); // the pair that turns so often in the trained length
+    // the pair that turns so often in the trained length
+    const pairTurning = turns => d * Math.log(trained / (2 * Math.PI * turns)) / (2 * Math.log(theta));
     const low = Math.max(Math.floor(pairTurning(32)), 0), high = Math.min(Math.ceil(pairTurning(1)), d - 1);
     const kept = 1 - Math.min(Math.max((k - low) / Math.max(high - low, 0.001), 0), 1);
     return frequency * (kept + (1 - kept) / scale);
@@ -83,25 +90,34 @@ if (typeof document !== "undefined") (() => {
   }
   // The numbers and titles of both axes. y runs from y0 at the bottom to y1 at the top.
   function axes(pen, width, height, x1, y0, y1, xTitle, yTitle, lines) {
-    const x = v => left + v / x1 * (width - left - right), y = v => top + (y1 - v) / (y1 - y0) * (height - top - bottom);
+    const x = v => left + v / x1 * (width - left - right);
+    const y = v => top + (y1 - v) / (y1 - y0) * (height - top - bottom);
     pen.strokeStyle = "#ddd"; pen.fillStyle = "#222"; pen.lineWidth = 1;
-    const line = (ax, ay, bx, by) => { if (lines) { pen.beginPath(); pen.moveTo(ax, ay); pen.lineTo(bx, by); pen.stroke(); } };
+    const line = (ax, ay, bx, by) => {
+      if (lines) { pen.beginPath(); pen.moveTo(ax, ay); pen.lineTo(bx, by); pen.stroke(); }
+    };
     pen.textBaseline = "middle"; pen.textAlign = "right";
     for (const v of ticks(Math.min(y0, y1), Math.max(y0, y1))) {
       line(left, y(v), width - right, y(v)); pen.fillText(round(v), left - 6, y(v));
     }
     pen.textAlign = "center";
-    for (const v of ticks(0, x1)) { line(x(v), top, x(v), height - bottom); pen.fillText(round(v), x(v), height - bottom + 12); }
+    for (const v of ticks(0, x1)) {
+      line(x(v), top, x(v), height - bottom);
+      pen.fillText(round(v), x(v), height - bottom + 12);
+    }
     pen.fillText(xTitle, (left + width - right) / 2, height - 10);
-    pen.save(); pen.translate(12, (top + height - bottom) / 2); pen.rotate(-Math.PI / 2); pen.fillText(yTitle, 0, 0); pen.restore();
+    pen.save(); pen.translate(12, (top + height - bottom) / 2); pen.rotate(-Math.PI / 2);
+    pen.fillText(yTitle, 0, 0); pen.restore();
     return [x, y];
   }
   function curves(id, most, low, high, xTitle, yTitle, lines) {
     const [pen, width, height] = sheet(id), colors = palette.lines;
     const [, y] = axes(pen, width, height, most, low, high, xTitle, yTitle, true);
     lines.forEach((line, i) => {
-      pen.strokeStyle = colors[i % colors.length]; pen.lineWidth = 2; pen.setLineDash(i < colors.length ? [] : [6, 4]); pen.beginPath();
-      for (let at = 0; at <= width - left - right; ++at) pen.lineTo(left + at, y(line.of(at / (width - left - right) * most)));
+      pen.strokeStyle = colors[i % colors.length]; pen.lineWidth = 2;
+      pen.setLineDash(i < colors.length ? [] : [6, 4]); pen.beginPath();
+      const columns = width - left - right;
+      for (let at = 0; at <= columns; ++at) pen.lineTo(left + at, y(line.of(at / columns * most)));
       pen.stroke();
     });
     $(id + "-key").replaceChildren(...(lines.length > 9 ? lines.slice(-1) : lines).map(line => {
@@ -112,11 +128,13 @@ if (typeof document !== "undefined") (() => {
     }));
   }
   function shade(value) { // of -1 to 1
-    const at = (value + 1) / 2 * (palette.diverging.length - 1), i = Math.min(Math.floor(at), palette.diverging.length - 2);
-    return `rgb(${palette.diverging[i].map((v, c) => Math.round(v + (at - i) * (palette.diverging[i + 1][c] - v))).join()})`;
+    const colors = palette.diverging, at = (value + 1) / 2 * (colors.length - 1);
+    const i = Math.min(Math.floor(at), colors.length - 2);
+    return `rgb(${colors[i].map((v, c) => Math.round(v + (at - i) * (colors[i + 1][c] - v))).join()})`;
   }
   function drawSinusoidal() {
-    const d = input("sin-d", v => v), base = input("sin-base", v => Math.pow(10, v)), [pen, width, height] = sheet("sin"), rows = 128;
+    const d = input("sin-d", v => v), base = input("sin-base", v => Math.pow(10, v));
+    const [pen, width, height] = sheet("sin"), rows = 128;
     axes(pen, width, height, d, rows, 0, "dimension", "position", false);
     const w = (width - left - right) / d, h = (height - top - bottom) / rows;
     for (let p = 0; p < rows; ++p) for (let c = 0; c < d; ++c) {
@@ -127,22 +145,29 @@ if (typeof document !== "undefined") (() => {
     $("sin-says").textContent = `The fastest pair repeats after 6.28 positions, the slowest after ${round(slowest)}.`;
   }
   function drawRope() {
-    const theta = input("rope-theta", v => Math.pow(10, v)), scale = input("rope-scale", v => v), most = input("rope-most", v => Math.pow(2, v));
-    const lines = [["none", "no scaling"], ["linear", "linear"], ["ntk", "NTK"], ["yarn", "YaRN"]].map(([law, name]) => {
+    const theta = input("rope-theta", v => Math.pow(10, v)), scale = input("rope-scale", v => v);
+    const most = input("rope-most", v => Math.pow(2, v));
+    const laws = [["none", "no scaling"], ["linear", "linear"], ["ntk", "NTK"], ["yarn", "YaRN"]];
+    const lines = laws.map(([law, name]) => {
       const frequencies = ropeFrequencies(64, theta, law, scale, 2048);
       return {name, of: distance => ropeScore(distance, frequencies)};
     });
     curves("rope", most, -0.5, 1, "distance in positions", "score / its largest value", lines);
     const turn = 2 * Math.PI * Math.pow(theta, 62 / 64);
-    $("rope-says").textContent = `The slowest pair turns once in ${round(turn)} positions; with linear scaling, in ${round(turn * scale)}.`;
+    $("rope-says").textContent =
+      `The slowest pair turns once in ${round(turn)} positions; with linear scaling, in ${round(turn * scale)}.`;
   }
   function drawAlibi() {
-    const heads = input("alibi-heads", v => v), most = input("alibi-most", v => Math.pow(2, v)), slopes = alibiSlopes(heads);
+    const heads = input("alibi-heads", v => v), most = input("alibi-most", v => Math.pow(2, v));
+    const slopes = alibiSlopes(heads);
     const own = input("alibi-slope", v => Math.pow(2, -v)), decay = m => distance => Math.exp(-m * distance);
     curves("alibi", most, 0, 1, "distance in positions", "factor on the weight",
-           slopes.map((m, h) => ({name: `head ${h}: ${round(m)}`, of: decay(m)})).concat({name: `your slope: ${round(own)}`, of: decay(own)}));
+           slopes.map((m, h) => ({name: `head ${h}: ${round(m)}`, of: decay(m)}))
+                 .concat({name: `your slope: ${round(own)}`, of: decay(own)}));
     const half = slopes.map(m => Math.log(2) / m);
-    $("alibi-says").textContent = `The steepest head halves a weight every ${round(Math.min(...half))} tokens, the flattest every ${round(Math.max(...half))}, and your slope every ${round(Math.log(2) / own)}.`;
+    $("alibi-says").textContent =
+      `The steepest head halves a weight every ${round(Math.min(...half))} tokens, ` +
+      `the flattest every ${round(Math.max(...half))}, and your slope every ${round(Math.log(2) / own)}.`;
   }
   function all() { drawSinusoidal(); drawRope(); drawAlibi(); }
   for (const [start, draw] of [["sin-", drawSinusoidal], ["rope-", drawRope], ["alibi-", drawAlibi]])

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The report as HTML. The page loads nothing, and escapes all text. Its tables are links to the files in data/.
+#include "core/number.h"
 #include "tools/lab/drawing/palette.h"
 #include "tools/lab/drawing/plot.h"
 #include "tools/lab/drawing/render.h"
@@ -21,29 +22,43 @@ constexpr std::size_t few_pictures = 6;  // of an experiment; the others are fol
 
 // Tables may be wider than the text, up to 1,240 pixels. Pictures keep readable letters and scroll on a narrow screen.
 constexpr std::string_view style = R"(
-:root { color-scheme: light dark; --ink: #222; --dim: #555; --paper: #fff; --line: #ccc; --box: #f4f4f4; --answer: #eef4ea; --link: #0645ad; }
+:root { color-scheme: light dark; --ink: #222; --dim: #555; --paper: #fff; --line: #ccc; --box: #f4f4f4;
+  --answer: #eef4ea; --link: #0645ad; }
 @media (prefers-color-scheme: dark) {
-  :root { --ink: #ddd; --dim: #aaa; --paper: #16181b; --line: #444; --box: #222529; --answer: #1f2a1f; --link: #8ab4f8; }
+  :root { --ink: #ddd; --dim: #aaa; --paper: #16181b; --line: #444; --box: #222529; --answer: #1f2a1f;
+  --link: #8ab4f8; }
 }
-body { font: 16px/1.5 sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; color: var(--ink); background: var(--paper); overflow-wrap: break-word; }
-a { color: var(--link); } h1, h2, h3 { line-height: 1.25; } h2 { margin-top: 3rem; border-top: 1px solid var(--line); padding-top: 1rem; }
-pre { background: var(--box); padding: .6rem; overflow-x: auto; line-height: 1.25; } code { background: var(--box); padding: 0 .2em; }
+body { font: 16px/1.5 sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; color: var(--ink);
+  background: var(--paper); overflow-wrap: break-word; }
+a { color: var(--link); } h1, h2, h3 { line-height: 1.25; }
+h2 { margin-top: 3rem; border-top: 1px solid var(--line); padding-top: 1rem; }
+pre { background: var(--box); padding: .6rem; overflow-x: auto; line-height: 1.25; }
+code { background: var(--box); padding: 0 .2em; }
 .cards { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 17rem), 1fr)); gap: 1rem; }
 .card { border: 1px solid var(--line); border-radius: 6px; padding: .8rem; color: inherit; text-decoration: none; }
-.card:hover { border-color: var(--link); } .card h3 { margin: .4rem 0; font-size: 1.05rem; color: var(--link); } .card p { margin: 0; }
+.card:hover { border-color: var(--link); } .card h3 { margin: .4rem 0; font-size: 1.05rem; color: var(--link); }
+.card p { margin: 0; }
 .card img { width: 100%; aspect-ratio: 16 / 10; object-fit: contain; background: #fff; }
 .answer { background: var(--answer); padding: .8rem 1rem; font-size: 1.1rem; }
-figure { margin: 1.5rem 0; } .picture { overflow-x: auto; } .picture img { width: 100%; min-width: 640px; background: #fff; }
-figcaption { margin-bottom: .4rem; font-weight: bold; } .live figcaption { font-weight: normal; } .made, .file { color: var(--dim); } summary { cursor: pointer; }
+figure { margin: 1.5rem 0; } .picture { overflow-x: auto; }
+.picture img { width: 100%; min-width: 640px; background: #fff; }
+figcaption { margin-bottom: .4rem; font-weight: bold; } .live figcaption { font-weight: normal; }
+.made, .file { color: var(--dim); } summary { cursor: pointer; }
 .wide { overflow-x: auto; width: min(1240px, 100vw - 2rem); margin-left: calc((100% - min(1240px, 100vw - 2rem)) / 2); }
-table { border-collapse: collapse; margin: .5rem 0; font-size: 14px; } .wide table { margin-left: max(0px, (100% - 60rem) / 2); }
-th, td { border: 1px solid var(--line); padding: .15rem .5rem; text-align: left; } td.number { text-align: right; white-space: nowrap; }
+table { border-collapse: collapse; margin: .5rem 0; font-size: 14px; }
+.wide table { margin-left: max(0px, (100% - 60rem) / 2); }
+th, td { border: 1px solid var(--line); padding: .15rem .5rem; text-align: left; }
+td.number { text-align: right; white-space: nowrap; }
 .many { font-size: 11px; } .many th, .many td { padding: .15rem .3rem; }
-.record { display: grid; grid-template-columns: minmax(4rem, 9rem) 1fr; gap: 0 .8rem; border-top: 1px solid var(--line); padding: .5rem 0; margin: 0; }
+.record { display: grid; grid-template-columns: minmax(4rem, 9rem) 1fr; gap: 0 .8rem;
+  border-top: 1px solid var(--line); padding: .5rem 0; margin: 0; }
 .record dt { color: var(--dim); } .record dd { margin: 0; min-width: 0; }
 .error { color: #d33; font-weight: bold; }
-.live canvas { width: 100%; height: 340px; background: #fff; } .live .key { display: flex; flex-wrap: wrap; gap: 0 1.2rem; } .live label { display: inline-block; margin-right: 1.5rem; }
-.live input[type=range] { width: 12rem; vertical-align: middle; } .live output { display: inline-block; min-width: 5em; }
+.live canvas { width: 100%; height: 340px; background: #fff; }
+.live .key { display: flex; flex-wrap: wrap; gap: 0 1.2rem; }
+.live label { display: inline-block; margin-right: 1.5rem; }
+.live input[type=range] { width: 12rem; vertical-align: middle; }
+.live output { display: inline-block; min-width: 5em; }
 )";
 
 // Each card shows the first picture of its section, which is in the page only once.
@@ -210,11 +225,8 @@ std::string section(const Outcome& outcome, const std::filesystem::path& picture
 
 std::string color_list(std::span<const Color> colors) {
     std::string out;
-    for (const Color& color : colors) {
-        char buffer[24];
-        std::snprintf(buffer, sizeof buffer, "[%d,%d,%d]", color.red, color.green, color.blue);
-        out += (out.empty() ? "" : ",") + std::string(buffer);
-    }
+    for (const Color& color : colors)
+        out += joined(out.empty() ? "[" : ",[", int{color.red}, ",", int{color.green}, ",", int{color.blue}, "]");
     return "[" + out + "]";
 }
 

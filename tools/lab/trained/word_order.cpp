@@ -241,7 +241,7 @@ std::string answer_of(const std::vector<WordRow>& rows) {
                 " models tell who hunts whom (more than three answers of "
                 "four are correct)",
                 blind.empty() ? "" : "; guessing remains with " + blind,
-                between.empty() ? "" : "; in between are " + between, ". With two layers, ", two, " of ", rows.size(),
+                between.empty() ? "" : "; in between: " + between, ". With two layers, ", two, " of ", rows.size(),
                 " do. The three published questions about the next word do not rank encodings.");
 }
 
