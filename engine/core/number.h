@@ -3,6 +3,7 @@
 #pragma once
 
 #include <charconv>
+#include <cstdint>
 #include <iterator>
 #include <string>
 #include <type_traits>
@@ -23,6 +24,15 @@ inline std::string rounded_text(double number, int digits) {
 // Exactly so many decimals.
 inline std::string fixed_text(double number, int decimals) {
     return number_text(number, std::chars_format::fixed, decimals);
+}
+
+// A size in memory for people: "40 bytes", "1.5 MiB", "13.5 GiB".
+inline std::string bytes_text(std::uint64_t bytes) {
+    constexpr std::uint64_t mebibyte = std::uint64_t{1} << 20;
+    if (bytes < mebibyte) return number_text(bytes) + " bytes";
+    const bool large = bytes >> 10 >= mebibyte;
+    const double size = static_cast<double>(bytes) / static_cast<double>(large ? mebibyte << 10 : mebibyte);
+    return fixed_text(size, 1) + (large ? " GiB" : " MiB");
 }
 
 // Joins texts, characters and numbers. A floating-point number has six significant digits.

@@ -2,13 +2,13 @@
 // From a source to a model. Only this file reads weights into memory.
 #include "core/blas.h"
 #include "core/error.h"
+#include "core/number.h"
 #include "core/parallel.h"
 #include "encoding/base/registry.h"
 #include "encoding/base/rope_keys.h"
 #include "formats/source.h"
 #include "formats/special_tokens.h"
 #include "io/control_group.h"
-#include "model/memory_limit.h"
 #include "model/model_file.h"
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "core/error.h"
+#include "core/number.h"
 #include "model/memory_limit.h"
 #include "model/session_impl.h"
 

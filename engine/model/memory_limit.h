@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The memory of weights, sessions and batches, and what errors say about it.
+// The memory of weights, sessions and batches, counted together.
 #pragma once
 
 #include "model/model.h"
@@ -7,9 +7,6 @@
 namespace ordo {
 
 std::uint64_t weight_bytes(const Model::Impl& model); // in memory
-
-// A size for people: "40 bytes", "1.5 MiB", "13.5 GiB".
-std::string bytes_text(std::uint64_t bytes);
 
 // Throws Error(limit) if the weights and so many bytes more exceed the limit together. taker: the subject of the
 // message, in the plural.

@@ -112,8 +112,13 @@ View TensorMemory::view(std::size_t i) {
 std::uint64_t TensorMemory::held_bytes(std::string_view name) const {
     const auto found = by_name_.find(name);
     if (found == by_name_.end()) return 0;
-    const Entry& entry = entries_[found->second];
-    return entry.packed.packed() ? entry.packed.bytes() : entry.values.size_bytes();
+    return entries_[found->second].bytes();
+}
+
+std::uint64_t TensorMemory::held_bytes() const {
+    std::uint64_t all = 0;
+    for (const Entry& entry : entries_) all += entry.bytes();
+    return all;
 }
 
 void TensorMemory::read(std::size_t i, std::span<float> out) const {

@@ -32,8 +32,9 @@ public:
     View view(std::size_t i);               // the same; rank 1 as one row
     View view(std::string_view name);       // no data if it is missing
     Matrix matrix(std::string_view name);
-    // The memory of a tensor in bytes; 0 if it is missing.
+    // The memory of a tensor in bytes; 0 if it is missing. Without a name, of all tensors.
     std::uint64_t held_bytes(std::string_view name) const;
+    std::uint64_t held_bytes() const;
     // A copy of tensor i as floats, packed or not; or of a tensor that is there by its name.
     void read(std::size_t i, std::span<float> out) const;
     void read(std::string_view name, std::span<float> out) const { read(by_name_.find(name)->second, out); }
@@ -53,6 +54,8 @@ private:
         std::span<float> values;
         Buffer<float> staged; // values that will be packed
         Matrix packed;        // empty until then
+
+        std::uint64_t bytes() const { return packed.packed() ? packed.bytes() : values.size_bytes(); }
     };
     std::byte* take(std::size_t bytes);
     Matrix packed_memory(std::size_t i);

@@ -2,6 +2,7 @@
 #include "model/sequence.h"
 
 #include "core/error.h"
+#include "core/number.h"
 #include "core/parallel.h"
 #include "model/memory_limit.h"
 

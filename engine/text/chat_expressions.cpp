@@ -72,7 +72,7 @@ ChatPart part_of(std::string_view operand) {
 } // namespace
 
 std::vector<ChatPart> parts_of(std::string_view expression) {
-    constexpr std::size_t most = 64; // published templates have at most 15
+    constexpr std::size_t most = 64; // so that the time grows with the template alone
     std::vector<ChatPart> parts;
     if (expression.starts_with('-')) expression.remove_prefix(1);
     if (expression.ends_with('-')) expression.remove_suffix(1);

@@ -34,5 +34,13 @@ TEST(Number, JoinsTextsAndNumbers) {
     EXPECT_EQ(joined<4>(1.0 / 3), "0.3333");
 }
 
+TEST(Number, SizesOfMemoryAreForPeople) {
+    EXPECT_EQ(bytes_text(0), "0 bytes");
+    EXPECT_EQ(bytes_text((1 << 20) - 1), "1048575 bytes");
+    EXPECT_EQ(bytes_text(3 << 19), "1.5 MiB");
+    EXPECT_EQ(bytes_text(std::uint64_t{27} << 29), "13.5 GiB");
+    EXPECT_EQ(bytes_text(std::numeric_limits<std::uint64_t>::max()), "17179869184.0 GiB");
+}
+
 } // namespace
 } // namespace ordo

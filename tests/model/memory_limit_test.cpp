@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A model whose weights exceed the limit is refused before they are read. The error says which type would fit.
+#include "core/number.h"
 #include "formats/llama2c.h"
 #include "io/control_group.h"
 #include "model/memory_limit.h"
@@ -113,14 +114,6 @@ TEST(MemoryLimit, AGroupHoldsWeightsAndSessionTogether) {
     constexpr std::uint64_t most = std::numeric_limits<std::uint64_t>::max(); // whose sum would wrap around
     EXPECT_NE(message(most, 200'000'000), "accepted");
     EXPECT_NE(message(1, most), "accepted");
-}
-
-TEST(MemoryLimit, SizesAreForPeople) {
-    EXPECT_EQ(bytes_text(0), "0 bytes");
-    EXPECT_EQ(bytes_text((1 << 20) - 1), "1048575 bytes");
-    EXPECT_EQ(bytes_text(3 << 19), "1.5 MiB");
-    EXPECT_EQ(bytes_text(std::uint64_t{27} << 29), "13.5 GiB");
-    EXPECT_EQ(bytes_text(std::numeric_limits<std::uint64_t>::max()), "17179869184.0 GiB");
 }
 
 // Each of the two would fit alone.

@@ -5,7 +5,7 @@
 blind := -Winvalid-pch
 ifeq ($(findstring clang,$(CXX)),)
 # Behind a precompiled header, g++ 12 sees overflows in std::string that are none. Its collector of garbage would walk
-# through the whole header again and again, for a tenth of the time.
+# through the whole header again and again.
 blind += -Wno-array-bounds -Wno-stringop-overflow -Wno-stringop-overread --param ggc-min-heapsize=4194304
 endif
 

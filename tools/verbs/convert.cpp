@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // ordo convert: the same model with its weights in another type, tensor by tensor.
 #include "core/error.h"
+#include "core/number.h"
 #include "formats/gguf/export.h"
 #include "formats/source.h"
 #include "formats/special_tokens.h"
 #include "io/atomic_file.h"
 #include "io/base_name.h"
-#include "model/memory_limit.h"
 #include "model/model_file.h"
 #include "tools/cli/inputs.h"
 #include "tools/cli/machine.h"

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // ordo info: the contents of a model file, which it loads in full.
 #include "core/error.h"
+#include "core/number.h"
 #include "encoding/base/registry.h"
 #include "formats/source.h"
 #include "io/base_name.h"
-#include "model/memory_limit.h"
 #include "tools/cli/machine.h"
 #include "tools/model/weights.h"
 #include "tools/terminal/output.h"
