@@ -44,7 +44,7 @@ TEST_F(LabWorkedExamples, NotebookOfWidthSix) {
     const tools::Figures& pe = test::table(*result, "width-6");
     const double last[] = {.4121, -.9111, .4057, .9140, .0194, .9998};
     for (std::size_t j = 0; j < 6; ++j) EXPECT_NEAR(number(pe.rows[9][j + 1]), last[j], 5.1e-5);
-    EXPECT_NE(result->found[0].find("agree with the engine to their four decimals"), std::string::npos);
+    EXPECT_TRUE(result->answer.starts_with("The tables are right")) << result->answer;
 }
 
 // Rows 1 and 4 of the notebook's class, as the notebook prints them, next to its own correct table.

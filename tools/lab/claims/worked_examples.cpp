@@ -75,8 +75,8 @@ void add_notebook(Result& result) {
     result.tables.push_back({"width-6-stack", "sine and cosine stacked, [10, 3, 2]: a row for each pair", stack()});
     result.tables.push_back({"width-6", "PE, [10, 6]: the stack, flattened", figures_of(pe, 4, "position")});
     result.found.push_back(
-        text("The notebook's tensors of width 6 agree with the engine to their four decimals (largest difference ",
-             figure(most), "). Its denominators 1, 21.5443 and 464.1590 agree to ", figure(relative),
+        text("The notebook prints its tensors of width 6 to four decimals. They differ from the engine's by at most ",
+             figure(most), ", and its denominators 1, 21.5443 and 464.1590 by ", figure(relative),
              " of their size: the notebook computes in float."));
     result.answer =
         text(most < 1e-4 && relative < 1e-4 ? "The tables are right" : "The tables of width 6 are NOT right",
