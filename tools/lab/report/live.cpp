@@ -48,12 +48,12 @@ function sinusoidal(position, column, d, base) { // Vaswani et al. 2017, section
   return column % 2 ? Math.cos(angle) : Math.sin(angle);
 }
 // Su et al. 2021; linear: Chen et al. 2023; yarn: Peng et al. 2023
-function ropeFrequencies(d, theta, law, scale, trained) {
-  if (law === "ntk") theta *= Math.pow(scale, d / (d - 2));
+function ropeFrequencies(d, theta, method, scale, trained) {
+  if (method === "ntk") theta *= Math.pow(scale, d / (d - 2));
   return Array.from({length: d / 2}, (_, k) => {
     const frequency = Math.pow(theta, -2 * k / d);
-    if (law === "linear") return frequency / scale;
-    if (law !== "yarn") return frequency;
+    if (method === "linear") return frequency / scale;
+    if (method !== "yarn") return frequency;
     // the pair that turns so often in the trained length
     const pairTurning = turns => d * Math.log(trained / (2 * Math.PI * turns)) / (2 * Math.log(theta));
     const low = Math.max(Math.floor(pairTurning(32)), 0), high = Math.min(Math.ceil(pairTurning(1)), d - 1);
@@ -147,9 +147,9 @@ if (typeof document !== "undefined") (() => {
   function drawRope() {
     const theta = input("rope-theta", v => Math.pow(10, v)), scale = input("rope-scale", v => v);
     const most = input("rope-most", v => Math.pow(2, v));
-    const laws = [["none", "no scaling"], ["linear", "linear"], ["ntk", "NTK"], ["yarn", "YaRN"]];
-    const lines = laws.map(([law, name]) => {
-      const frequencies = ropeFrequencies(64, theta, law, scale, 2048);
+    const methods = [["none", "no scaling"], ["linear", "linear"], ["ntk", "NTK"], ["yarn", "YaRN"]];
+    const lines = methods.map(([method, name]) => {
+      const frequencies = ropeFrequencies(64, theta, method, scale, 2048);
       return {name, of: distance => ropeScore(distance, frequencies)};
     });
     curves("rope", most, -0.5, 1, "distance in positions", "score / its largest value", lines);
