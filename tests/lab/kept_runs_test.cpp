@@ -24,16 +24,15 @@ protected:
         std::filesystem::create_directories(directory / "weights");
         put_file(folder() / "seeds-recipe.txt", "Muon at 0.006 on simple.train.txt, commit 0\n");
         put_file(folder() / "seeds-runs.csv",
-                 "file,encoding,seed,tokens,nll,more_at_4x\n"
-                 "a-1,\"a:x=1,y=2\",1,500,1.0,0.5\na-2,\"a:x=1,y=2\",2,500,1.2,0.7\n"
-                 "a-3,\"a:x=1,y=2\",3,500,1.1,0.6\n"
-                 "none-1,none,1,500,1.5,\nnone-2,none,2,500,1.8,\nnone-3,none,3,500,1.5,\n");
+                 "file,encoding,seed,tokens,nll,more_at_4x\na-1,\"a:x=1,y=2\",1,500,1.0,0.5\na-2,\"a:x=1,y=2\",2,500,1."
+                 "2,0.7\na-3,\"a:x=1,y=2\",3,500,1.1,0.6\nnone-1,none,1,500,1.5,\nnone-2,none,2,500,1.8,\nnone-3,none,"
+                 "3,500,1.5,\n");
     }
     void keep_documents() const {
         put_file(folder() / "seeds-documents.csv",
-                 "file,document,tokens,nll\na-1,0,30,1.0\na-1,1,10,1.0\na-2,0,30,1.2\na-2,1,10,1.2\na-3,0,30,1.1\n"
-                 "a-3,1,10,1.1\nnone-1,0,30,1.4\nnone-1,1,10,1.8\nnone-2,0,30,1.8\nnone-2,1,10,1.8\nnone-3,0,30,1.4\n"
-                 "none-3,1,10,1.8\n");
+                 "file,document,tokens,nll\na-1,0,30,1.0\na-1,1,10,1.0\na-2,0,30,1.2\na-2,1,10,1.2\na-3,0,30,1.1\na-3,"
+                 "1,10,1.1\nnone-1,0,30,1.4\nnone-1,1,10,1.8\nnone-2,0,30,1.8\nnone-2,1,10,1.8\nnone-3,0,30,1.4\nnone-"
+                 "3,1,10,1.8\n");
     }
     std::filesystem::path folder() const { return directory / "bench" / "results"; }
     void refused(const char* file, const std::string& content, const char* why) const {
@@ -85,9 +84,8 @@ TEST_F(LabKeptRuns, ArePooledOverEncodingsAndComparedByDocument) {
 // the output states its length.
 TEST_F(LabKeptRuns, OfOneSeedHaveAnIntervalAndTheListIsCounted) {
     put_file(folder() / "seeds-runs.csv",
-             "file,encoding,seed,tokens,nll,more_at_4x\nn-1,none,1,500,1.50,\nn-2,none,2,500,1.52,\n"
-             "r-1,rope,1,500,1.00,\nr-2,rope,2,500,1.02,\nx-1,xpos,1,500,1.30,\na-1,alibi,1,500,1.015,\n"
-             "k-1,kerple,1,500,1.02,\n");
+             "file,encoding,seed,tokens,nll,more_at_4x\nn-1,none,1,500,1.50,\nn-2,none,2,500,1.52,\nr-1,rope,1,500,1."
+             "00,\nr-2,rope,2,500,1.02,\nx-1,xpos,1,500,1.30,\na-1,alibi,1,500,1.015,\nk-1,kerple,1,500,1.02,\n");
     const Result result = run();
     const tools::Figures &losses = table(result, "loss"), &pairs = table(result, "pairs");
     const double spread = 0.01 * std::sqrt(2); // the spread of none and of rope, two degrees of freedom
@@ -157,8 +155,8 @@ TEST_F(LabKeptRuns, HaveShortNamesAndAPictureThatSaysWhatWasFound) {
 }
 
 TEST_F(LabKeptRuns, OfOtherBudgetsAreNotCompared) {
-    put_file(folder() / "seeds-runs.csv", "file,encoding,seed,tokens,nll,more_at_4x\na-1,a,1,500,1,\na-2,a,2,500,1.2,\n"
-                                          "b-1,b,1,900,1,\nb-2,b,2,900,1.2,\n");
+    put_file(folder() / "seeds-runs.csv", "file,encoding,seed,tokens,nll,more_at_4x\na-1,a,1,500,1,\na-2,a,2,500,1.2,"
+                                          "\nb-1,b,1,900,1,\nb-2,b,2,900,1.2,\n");
     const Result result = run();
     EXPECT_EQ(table(result, "pairs").rows.size(), 0u);
     EXPECT_NE(result.found.at(2).find("NOT CONTROLLED"), std::string::npos);

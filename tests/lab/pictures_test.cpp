@@ -358,9 +358,9 @@ TEST(LabTables, ExtentIsOfWhatATableHolds) {
     EXPECT_EQ(cell(summary, {{"table", "rope-angle"}}, "most"), 36); // pair 0 at position 36
     EXPECT_NEAR(cell(summary, {{"table", "rotate-stretch-scale"}}, "most"), 0.2, 1e-12);
     EXPECT_EQ(result.found.at(0), "5 tables of 2 encodings; no table to show for none.");
-    EXPECT_EQ(result.answer,
-              "On the word vectors act: rotate-stretch; queries and keys are rotated by: rope; nothing is "
-              "added by: `none`.");
+    EXPECT_EQ(
+        result.answer,
+        "On the word vectors act: rotate-stretch; queries and keys are rotated by: rope; nothing is added by: `none`.");
 }
 
 TEST(LabTables, SpecsOfOneNameHaveFilesOfTheirOwn) {

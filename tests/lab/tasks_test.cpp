@@ -122,10 +122,9 @@ TEST_F(LabTaskVerdicts, OfTheOrderOverTasksAreOfMeans) {
     plan.tasks.push_back(&find_task("reverse"));
     const TaskRuns high{run_of(60), run_of(60), run_of(60)}, low{run_of(30), run_of(30), run_of(30)},
         near{run_of(50), run_of(50), run_of(44)};
-    EXPECT_EQ(
-        outcomes_of(plan, {{high, low}, {high, near}}).at(3),
-        "The published order, mean share of correct symbols beyond the trained length: `none` over alibi 0.210 +- "
-        "0.043 on 2 tasks, held.");
+    EXPECT_EQ(outcomes_of(plan, {{high, low}, {high, near}}).at(3),
+              "The published order, mean share of correct symbols beyond the trained length: `none` over alibi 0.210 "
+              "+- 0.043 on 2 tasks, held.");
     const TaskRuns partly{run_of(50), run_of(50), run_of(44, false)};
     EXPECT_NE(outcomes_of(plan, {{low, high}, {high, partly}}).at(3).find("-0.300 +- 0 on 1 task, missed"),
               std::string::npos);
@@ -183,10 +182,9 @@ TEST_F(LabTaskVerdicts, OfFarLengthsAreThoseOfShares) {
 
 TEST_F(LabTaskVerdicts, PicturesSayWhatIsLeftAtTheGreatestLength) {
     const TaskRuns good{run_of(60), run_of(62), run_of(58)}, bad{run_of(30), run_of(31), run_of(29)};
-    EXPECT_EQ(
-        result_of_tasks(plan, {{good, bad}}).pictures.at(0).title,
-        "copy, trained on up to 10 letters: correct symbols at the greatest length from 0.3 (alibi) to 0.6 (none); "
-        "mean of 3 seeds");
+    EXPECT_EQ(result_of_tasks(plan, {{good, bad}}).pictures.at(0).title,
+              "copy, trained on up to 10 letters: correct symbols at the greatest length from 0.3 (alibi) to 0.6 "
+              "(none); mean of 3 seeds");
 }
 
 // The files of jobs that each ran one encoding and one seed.
@@ -250,11 +248,11 @@ TEST_F(LabTaskFiles, AreRefusedByLine) {
     EXPECT_EQ(refusal(), "");
     put("b", {"none"}, {{of_seed(1, 31)}});
     EXPECT_NE(refusal().find("tasks-runs.csv: line 3: expected one result of copy, none, seed 1"), std::string::npos);
-    put_text("b", "task,encoding,seed,steps,times,length,examples,exact,asked,right,ended\n"
-                  "copy,none,2,10,1,10,50,50,500,500,x\n");
+    put_text("b", "task,encoding,seed,steps,times,length,examples,exact,asked,right,ended\ncopy,none,2,10,1,10,50,50,"
+                  "500,500,x\n");
     EXPECT_NE(refusal().find("line 2: expected a number, found 'x'"), std::string::npos);
-    put_text("b", "task,encoding,seed,steps,times,length,examples,exact,asked,right,ended\n"
-                  "copy,none,2,10,1.5,15,50,50,500,500,0\n");
+    put_text("b", "task,encoding,seed,steps,times,length,examples,exact,asked,right,ended\ncopy,none,2,10,1.5,15,50,50,"
+                  "500,500,0\n");
     EXPECT_NE(refusal().find("expected each run at the same lengths"), std::string::npos);
     const auto refused = [&](const std::string& rows, const std::string& phrase) {
         put_text("b", "task,encoding,seed,steps,times,length,examples,exact,asked,right,ended\n" + rows);
@@ -273,8 +271,8 @@ TEST_F(LabTaskFiles, AreRefusedByLine) {
             "line 3: expected each run to be asked 50 examples");
     refused("copy,none,1,999,1,10,50,50,100,100,0\ncopy,none,1,999,2,20,50,0,100,30,0\n", // 1000 steps
             "line 3: expected one result of copy, none, seed 1");
-    put_text("a", "task,encoding,seed,steps,times,length,examples,exact,asked,right,ended\n"
-                  "copy,none,2,10,2,20,50,50,500,500,0\n"); // even a single file begins with the trained length
+    put_text("a", "task,encoding,seed,steps,times,length,examples,exact,asked,right,ended\ncopy,none,2,10,2,20,50,50,"
+                  "500,500,0\n"); // even a single file begins with the trained length
     EXPECT_NE(refusal().find("a/tasks-runs.csv: line 2: expected each run at the same lengths, from the trained one"),
               std::string::npos);
     put_text("b", "task,encoding\n");

@@ -46,11 +46,10 @@ void check_options(const Arguments& arguments, const Experiment& experiment) {
 std::string listed(const Figures& figures, int width) {
     constexpr int name_column = 17, time_column = 9;
     const auto cell = [](const auto& row, std::size_t i) { return std::get<std::string>(row[i]); };
-    std::string out =
-        lab::wrapped("ordo lab NAME runs an experiment, ordo lab NAME --help explains it. Times are those of "
-                     "two cores, in full and with --quick.",
-                     width, 0) +
-        "\n\n";
+    std::string out = lab::wrapped("ordo lab NAME runs an experiment, ordo lab NAME --help explains it. Times are "
+                                   "those of two cores, in full and with --quick.",
+                                   width, 0) +
+                      "\n\n";
     const auto line = [&](const std::string& name, const std::string& time, const std::string& quick,
                           const std::string& rest) {
         const std::string begin =

@@ -6,7 +6,6 @@
 #include "tools/lab/study/encodings.h"
 
 namespace ordo::lab {
-
 namespace {
 
 constexpr int positions = 64, far = 1000;
@@ -60,8 +59,8 @@ extern const Experiment angles_experiment;
 const Experiment angles_experiment = {
     .name = "angles",
     .summary = "How fast does each pair of RoPE rotate?",
-    .details = "Frequencies and angles of a head of --dim (128) columns. Su et al. 2021, arXiv 2104.09864, section "
-               "3.2.2.",
+    .details =
+        "Frequencies and angles of a head of --dim (128) columns. Su et al. 2021, arXiv 2104.09864, section 3.2.2.",
     .options = options,
     .seconds = 1,
     .quick_seconds = 1,

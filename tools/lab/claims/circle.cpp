@@ -7,7 +7,6 @@
 #include <cmath>
 
 namespace ordo::lab {
-
 namespace {
 
 constexpr int first = 1, last = 8;
@@ -52,10 +51,9 @@ Result run(const Request&) {
     Curves curves{.series = {std::move(arrows), unit_circle()}, .square = true};
     result.pictures = {{"arrows", "(1, 1) moved by positions 1 to 8: every tip lies on the same circle", "dimension 0",
                         "dimension 1", std::move(curves)}};
-    result.answer = residual < 1e-9 && step_error < 1e-9
-                        ? "Yes, as regular as a clock: all eight tips lie on one circle around (1, 1), each one radian "
-                          "further clockwise."
-                        : "The tips are not on one circle.";
+    result.answer = residual < 1e-9 && step_error < 1e-9 ? "Yes, as regular as a clock: all eight tips lie on one "
+                                                           "circle around (1, 1), each one radian further clockwise."
+                                                         : "The tips are not on one circle.";
     result.found = {"The distance of the tips from the circle is at most " + axis_text(residual) +
                         ", in double precision.",
                     "From one position to the next they rotate by 1 radian (to within " + axis_text(step_error) +
@@ -69,8 +67,8 @@ extern const Experiment circle_experiment;
 const Experiment circle_experiment = {
     .name = "circle",
     .summary = "The vector (1, 1) is moved by positions 1 to 8: is there a pattern?",
-    .details = "Two dimensions of the sinusoidal encoding, PE(p) = (sin p, cos p), added to (1, 1). The arrows "
-               "alone look unpredictable; the picture adds the circle on which their tips lie.",
+    .details = "Two dimensions of the sinusoidal encoding, PE(p) = (sin p, cos p), added to (1, 1). The arrows alone "
+               "look unpredictable; the picture adds the circle on which their tips lie.",
     .options = {},
     .seconds = 1,
     .quick_seconds = 1,

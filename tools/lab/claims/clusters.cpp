@@ -10,7 +10,6 @@
 #include <map>
 
 namespace ordo::lab {
-
 namespace {
 
 constexpr int rows = 128, narrow = 8;
@@ -145,10 +144,9 @@ Result run(const Request& request) {
     const auto points = tsne(sinusoidal_table(narrow, rows).rows, perplexity, request.seed);
     const auto in_map = nearest_offsets(points);
     Result result;
-    result.expected = {
-        "With 8 dimensions, rows are close to each other at offset 6, nearly a turn of the fastest pair, "
-        "and at 63, nearly ten turns of it and one of the second pair.",
-        "With many dimensions, neighbouring positions are the closest."};
+    result.expected = {"With 8 dimensions, rows are close to each other at offset 6, nearly a turn of the fastest "
+                       "pair, and at 63, nearly ten turns of it and one of the second pair.",
+                       "With many dimensions, neighbouring positions are the closest."};
     std::string dips;
     for (std::size_t i = 0; i < widths.size(); ++i)
         append(dips, text("by ", figure(100 * deepest_dip(profiles[i]), 2), " % with ", widths[i],
@@ -156,12 +154,11 @@ Result run(const Request& request) {
     const auto order = by_nearness(profiles[0]);
     const auto at = [&](std::size_t offset) { return tools::fixed_text(profiles[0].mean[offset], 4); };
     const std::size_t in_64 = by_nearness(profiles[1])[0], in_512 = by_nearness(profiles[2])[0];
-    result.answer =
-        text("With only 8 dimensions, positions ", order[0], " or ", order[1],
-             " apart are closer to each other than neighbours are, and t-SNE shows them as clusters. With 64 or 512 "
-             "dimensions, ",
-             in_64 == 1 && in_512 == 1 ? "neighbours are the closest."
-                                       : text("the closest are ", in_64, " and ", in_512, " apart."));
+    result.answer = text("With only 8 dimensions, positions ", order[0], " or ", order[1],
+                         " apart are closer to each other than neighbours are, and t-SNE shows them as clusters. With "
+                         "64 or 512 dimensions, ",
+                         in_64 == 1 && in_512 == 1 ? "neighbours are the closest."
+                                                   : text("the closest are ", in_64, " and ", in_512, " apart."));
     result.found = {
         "With 8 dimensions the distance depends on the offset alone (its spread is " + axis_text(profiles[0].spread) +
             "): " + at(1) + " at offset 1, " + at(6) + " at 6, " + at(63) + " at 63.",
@@ -182,8 +179,8 @@ extern const Experiment clusters_experiment;
 const Experiment clusters_experiment = {
     .name = "clusters",
     .summary = "Why does t-SNE of the sinusoidal table show clusters?",
-    .details = "The 128 rows of 8 dimensions placed by exact t-SNE (van der Maaten and Hinton 2008) with perplexity "
-               "4, and the distance of two rows by their offset, with 8, 64 and 512 dimensions.",
+    .details = "The 128 rows of 8 dimensions placed by exact t-SNE (van der Maaten and Hinton 2008) with perplexity 4, "
+               "and the distance of two rows by their offset, with 8, 64 and 512 dimensions.",
     .options = {},
     .seconds = 2,
     .quick_seconds = 2,

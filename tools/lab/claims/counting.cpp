@@ -7,7 +7,6 @@
 #include <functional>
 
 namespace ordo::lab {
-
 namespace {
 
 Blueprint counting_blueprint(int context) {

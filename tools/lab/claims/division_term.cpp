@@ -7,7 +7,6 @@
 #include <cmath>
 
 namespace ordo::lab {
-
 namespace {
 
 struct Forms {

@@ -7,7 +7,6 @@
 #include <sstream>
 
 namespace ordo::lab {
-
 namespace {
 
 struct Claim {
@@ -73,8 +72,7 @@ Result run(const Request& request) {
     result.notes = {"Claim 3 is right, and stronger than the text says. \"Partly\" means right within limits, which "
                     "the fact names.",
                     "For errors in code, a function here computes the wrong formula next to the correct one; the code "
-                    "itself is not "
-                    "here. Numbers called published are from the texts."};
+                    "itself is not here. Numbers called published are from the texts."};
     result.tables = {{"lines", "Each claim in a line", std::move(brief)},
                      {"claims", "Each claim with its fact and numbers", std::move(table)}};
     return result;
@@ -88,9 +86,8 @@ extern const Experiment errata_experiment;
 const Experiment errata_experiment{
     .name = "errata",
     .summary = "Which claims of introductory texts on positional encodings are wrong?",
-    .details =
-        "Every wrong or doubtful claim of five texts with a verdict and a number computed by this run, first in a line "
-        "each, then in full with the fact and a command that shows more.",
+    .details = "Every wrong or doubtful claim of five texts with a verdict and a number computed by this run, first in "
+               "a line each, then in full with the fact and a command that shows more.",
     .options = options,
     .seconds = 3,
     .quick_seconds = 3,

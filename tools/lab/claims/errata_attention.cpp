@@ -11,7 +11,6 @@
 #include <cmath>
 
 namespace ordo::lab {
-
 namespace {
 
 Values products() {

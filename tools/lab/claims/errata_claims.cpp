@@ -12,11 +12,9 @@ text Positional Embedding (notebook)
 brief the class's output is the table
 claim the output of the class is the encoding
 fact the code lacks parentheses: it computes 10000^(k - 1/d) for every k, with a sine and a cosine of each; the
- notebook's
- own table by hand is correct
+ notebook's own table by hand is correct
 figure {0} columns for a width of {1}
-figures {0} columns; row 1 = {2}, {3}, {4}, 1, {5} ...; past column 1 neighbours differ by {6}, in the correct table
- by
+figures {0} columns; row 1 = {2}, {3}, {4}, 1, {5} ...; past column 1 neighbours differ by {6}, in the correct table by
  {7}
 shown ordo lab worked-examples
 2 wrong
@@ -30,20 +28,18 @@ shown ordo table sinusoidal --dim 6 --part denominator; ordo encodings sinusoida
 text LLM study notes: Positional Encoding
 brief rows cluster by 6 and by 63
 claim clusters of period 6 and 63: positions are biased
-fact this is correct, and exact: the distance depends on the offset alone; 6 is nearly one turn and 63 nearly ten;
- with
+fact this is correct, and exact: the distance depends on the offset alone; 6 is nearly one turn and 63 nearly ten; with
  more than 8 columns the clusters disappear
 figure apart {0}, {1}; at 1: {2}
-figures distance at offset 1: {2}, 6: {0}, 63: {1}; offset 63 is the nearest for {3} of 128 rows; at width 512: 1:
- {4}, 6: {5}, 63: {6}
+figures distance at offset 1: {2}, 6: {0}, 63: {1}; offset 63 is the nearest for {3} of 128 rows; at width 512: 1: {4},
+ 6: {5}, 63: {6}
 shown ordo lab clusters
 4 partly
 text LLM study notes; Positional Encoding; the notebook
 brief waves never meet at any length
 claim waves never meet, unseen lengths are no problem, the vector of an unseen word can be predicted
-fact no two whole positions have the same vector, but single pairs of columns nearly do; positions beyond the
- training are
- unseen, and models fail there
+fact no two whole positions have the same vector, but single pairs of columns nearly do; positions beyond the training
+ are unseen, and models fail there
 figure pair 0 at 710: {0} rad off
 figures pair 0 at offset 44: {1} rad off a whole turn, 710: {0}; the slower pairs keep rows of width 128 apart, by {2}
  and {3} there, by {4} at offset 1
@@ -85,10 +81,8 @@ brief three experiments rank encodings
 claim experiment 1, after "food is" less is better: custom; 2, after "good is" more is better: sinusoidal; 3, P(food)
  after "carbohydrates are" should be high: sinusoidal is best and custom worst
 fact in 1, no model is closer than the word frequencies of its corpus; in 2, an even guess has a larger distance than
- any
- model; in 3, the corpus continues with another word, so the lowest value, custom, is the best, and the others are
- near
- chance
+ any model; in 3, the corpus continues with another word, so the lowest value, custom, is the best, and the others are
+ near chance
 figure {0}; unigram {1}
 figures distances, 1: {0}, 2: {2}; the words of its corpus, guessed evenly: {3}, by their counts: {4}, known by heart:
  {5}; of at most {6}; 3: P(food) {7}, by chance {8}, in the corpus 0
@@ -99,8 +93,8 @@ brief [T, 128] read as [16, T, 8]
 claim [T, 128] reshaped straight to [16, T, 8]
 fact each head then holds chunks of one token, and merging the heads shows every token the last one
 figure the future leaks, by {0}
-figures another last token of {4} changes the outputs at positions 0 to 2, which have a deviation of {1}, by up to
- {2}; split right by {3}
+figures another last token of {4} changes the outputs at positions 0 to 2, which have a deviation of {1}, by up to {2};
+ split right by {3}
 11 wrong
 text github.com/benkurzion/Transformer, code
 brief weights with a batch axis
@@ -113,8 +107,7 @@ brief softmax's backward from dL/dA
 claim backward: softmax's matrix from dL/dA, its diagonal never reached; Q^T dS reshaped to dK; nothing through the
  rotations
 fact the matrix is diag(A) - A A^T, with the diagonal A (1 - A); dK is dS^T Q, so Q^T dS must be transposed, and a
- reshape
- scrambles it; every encoding has its own gradient
+ reshape scrambles it; every encoding has its own gradient
 figure relative error of softmax: {0}
 figures relative error: softmax from dL/dA {0}, from A {1}; rotate-stretch passed through as if it were not there {2},
  with its gradient {3}
@@ -187,15 +180,13 @@ brief NoPE is a bag of words
 claim without encoding a model is a bag of words
 fact one layer is, for the words before the last; two layers are not
 figure 1 layer {0}, 2 layers {1}
-figures earlier tokens permuted, no encoding, the last logits change by {0} with one layer, {1} with two, {2} with
- four
+figures earlier tokens permuted, no encoding, the last logits change by {0} with one layer, {1} with two, {2} with four
 shown ordo lab nope; ordo lab word-order (table order)
 22 wrong
 text Investigating Transformer Positional Encodings
 brief NoPE must start as its theorem
 claim weights without encoding must be set as in the theorem; refusing perplexity is fishy
-fact the theorem says that such weights exist; training finds weights from random ones, and its authors later
- published
+fact the theorem says that such weights exist; training finds weights from random ones, and its authors later published
  language models
 figure {0}
 figures {1}
@@ -215,17 +206,16 @@ claim the stretch tells positions apart
 fact a norm removes the stretch; before the norm, the embedding shrinks tenfold, and 4 tokens never reach the second
  step
 figure 5 and 41 after RMSNorm: cosine {0}
-figures positions 5 and 41: lengths as 1 to {1}, after RMSNorm as 1 to {2}, cosine {0}; an embedding of length 1
- starts at {3}
+figures positions 5 and 41: lengths as 1 to {1}, after RMSNorm as 1 to {2}, cosine {0}; an embedding of length 1 starts
+ at {3}
 shown ordo lab stretch
 25 wrong
 text Positional Encoding (King and Queen)
 brief a transpose fits the vocabulary
 claim rotating the table aligns it with the vocabulary; segments give positional information; i, the index of a
  dimension, makes a wave of its own
-fact it is a transpose; a segment adds the same row at all its positions; i counts pairs: its sine and its cosine
- share a
- frequency
+fact it is a transpose; a segment adds the same row at all its positions; i counts pairs: its sine and its cosine share
+ a frequency
 figure segment rows differ by {0}
 figures what a segment adds at positions 0 to 9 differs by {0}; a table of {1} x {2} has a row for each position,
  whatever the vocabulary, and {3} frequencies, one for each i
@@ -236,8 +226,7 @@ brief code for any d; 100 x 20 samples
 claim code for any d, with super().__init_(), forward() outside of the class and a module called that is never built;
  "100 samples with 20 features"
 fact with an odd d there is one sine more than cosines, and the slice is too short; __init__ has four underscores,
- forward()
- is a method, positional_encoding must be an instance; the matrix there is 128 x 8
+ forward() is a method, positional_encoding must be an instance; the matrix there is 128 x 8
 figure width 5: {0} sines, {1} cosines
 figures width 5: {0} sines, {1} cosines; the matrix of the text: {2} x {3}
 shown ordo table sinusoidal --dim 5
@@ -262,8 +251,8 @@ brief [-1, 1] spares the embeddings
 claim the range of -1 to 1 prevents overshadowing the embeddings
 fact the bound limits a row only to sqrt(d): the size of the embedding decides whether the words are drowned
 figure |PE| is {0}, values up to {1}
-figures width 512: no value above {1}, and yet |PE| = {0} beside 1 of an embedding of N(0, 1/d), and {2} of one of
- N(0, 1)
+figures width 512: no value above {1}, and yet |PE| = {0} beside 1 of an embedding of N(0, 1/d), and {2} of one of N(0,
+ 1)
 shown ordo lab scale
 30 wrong
 text Positional Embedding (notebook)

@@ -13,7 +13,6 @@
 #include <cmath>
 
 namespace ordo::lab {
-
 namespace {
 
 std::string range(std::span<const double> values) {

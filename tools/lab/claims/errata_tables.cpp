@@ -10,7 +10,6 @@
 #include <numbers>
 
 namespace ordo::lab {
-
 namespace {
 
 Values class_test() {

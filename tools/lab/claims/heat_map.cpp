@@ -7,7 +7,6 @@
 #include <cmath>
 
 namespace ordo::lab {
-
 namespace {
 
 constexpr int far_starts[] = {0, 5000, 50000};
@@ -53,9 +52,9 @@ NamedFigures by_column(const Table& table) {
 
 Result run(const Request&) {
     Result result;
-    result.expected = {"Columns 0 and 1 are stripes. The columns further right are slower and slower waves.",
-                       "The late even dimensions are near 0 and the late odd ones near 1 only at positions far below "
-                       "10,000."};
+    result.expected = {
+        "Columns 0 and 1 are stripes. The columns further right are slower and slower waves.",
+        "The late even dimensions are near 0 and the late odd ones near 1 only at positions far below 10,000."};
     const Table small = sinusoidal_table(8, 128);
     result.tables.push_back(by_column(small));
     result.pictures.push_back(heat_map(small, "128x8", 0));
@@ -73,10 +72,9 @@ Result run(const Request&) {
     const auto text = [&](std::size_t row, std::size_t column) {
         return tools::fixed_text(std::get<double>(last.figures.rows[row][column]), 4);
     };
-    result.answer =
-        "The left columns are fast stripes, and each pair further right is a slower wave. Near position 0 the "
-        "slowest pair of 512 columns stands still at 0 and 1. At position 50,000 it has moved to " +
-        text(4, 2) + " and " + text(5, 2) + ".";
+    result.answer = "The left columns are fast stripes, and each pair further right is a slower wave. Near position 0 "
+                    "the slowest pair of 512 columns stands still at 0 and 1. At position 50,000 it has moved to " +
+                    text(4, 2) + " and " + text(5, 2) + ".";
     result.found = {"In the 128 x 8 table the sign changes " +
                         tools::number_text(static_cast<double>(sign_changes(small, 0))) + " times in column 0 and " +
                         tools::number_text(static_cast<double>(sign_changes(small, 6))) + " times in column 6.",
@@ -94,9 +92,8 @@ extern const Experiment heat_map_experiment;
 const Experiment heat_map_experiment = {
     .name = "heat-map",
     .summary = "What does the sinusoidal table look like, near position 0 and far from it?",
-    .details =
-        "The matrix that is added to the embeddings: 128 positions by 8 dimensions, and 100 by 512. The wide one "
-        "is also shown from positions 5,000 and 50,000. Vaswani et al. 2017, arXiv 1706.03762, section 3.5.",
+    .details = "The matrix that is added to the embeddings: 128 positions by 8 dimensions, and 100 by 512. The wide "
+               "one is also shown from positions 5,000 and 50,000. Vaswani et al. 2017, arXiv 1706.03762, section 3.5.",
     .options = {},
     .seconds = 1,
     .quick_seconds = 1,

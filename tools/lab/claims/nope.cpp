@@ -12,7 +12,6 @@
 #include <cmath>
 
 namespace ordo::lab {
-
 namespace {
 
 // The largest relative difference of the counting model's answers from 1/t.
@@ -207,8 +206,7 @@ Result run(const Request& request) {
         text("Hand-set weights without an encoding compute 1/t after t tokens, with a relative error of at most ",
              figure(off), " for t = 1 to 1,000: the causal mask is enough to count."),
         text("In a second layer such counts become distances: hand-set weights of two layers without an encoding give "
-             "the "
-             "logits of one layer with ",
+             "the logits of one layer with ",
              relative_encoding, ". For 1 to 100 tokens the difference is at most ", figure(relative.off, 2),
              ", with logits up to ", figure(relative.largest, 2), "; without the distances it is up to ",
              figure(relative.content_off, 2), "."),
@@ -221,18 +219,15 @@ Result run(const Request& request) {
              "."),
         text("The mean absolute error, in positions, of a linear probe in the best layer of each model: ", probed,
              "; guessing the mean position has ", figure(guess), ".")};
-    result.notes = {
-        "The hand-set weights show that such weights exist, not that training finds them; the probe examines trained "
-        "weights. A bag of words still knows its last token, which is the query: \"1 2 3\" and \"3 2 1\" differ for "
-        "any "
-        "model.",
-        text("The probe is a ridge regression in closed form on ", probes.fitted,
-             " windows of the trained length, tested on ", probes.held_out,
-             " windows of other documents. It is linear: a state may hold a position that it cannot read. The first "
-             "token "
-             "of a document is <|endoftext|>; other windows begin inside a document."),
-        "An encoding that acts on queries, keys or scores need not leave the position in the hidden states: a large "
-        "error there is no fault."};
+    result.notes = {"The hand-set weights show that such weights exist, not that training finds them; the probe "
+                    "examines trained weights. A bag of words still knows its last token, which is the query: \"1 2 "
+                    "3\" and \"3 2 1\" differ for any model.",
+                    text("The probe is a ridge regression in closed form on ", probes.fitted,
+                         " windows of the trained length, tested on ", probes.held_out,
+                         " windows of other documents. It is linear: a state may hold a position that it cannot read. "
+                         "The first token of a document is <|endoftext|>; other windows begin inside a document."),
+                    "An encoding that acts on queries, keys or scores need not leave the position in the hidden "
+                    "states: a large error there is no fault."};
     std::string meanings;
     for (const HandSetMatrix& matrix : counting_matrices())
         append(meanings, text(matrix.name, ", ", matrix.meaning), "; ");
@@ -261,10 +256,9 @@ extern const Experiment nope_experiment;
 const Experiment nope_experiment{
     .name = "nope",
     .summary = "What can a causal model know about order without any encoding?",
-    .details =
-        "Hand-set weights that count tokens and that measure distances; random models of one, two and four layers "
-        "that read permuted tokens; a linear probe for the position in each layer of every shipped model. Haviv et "
-        "al. 2022, arXiv 2203.16634; Kazemnejad et al. 2023, arXiv 2305.19466.",
+    .details = "Hand-set weights that count tokens and that measure distances; random models of one, two and four "
+               "layers that read permuted tokens; a linear probe for the position in each layer of every shipped "
+               "model. Haviv et al. 2022, arXiv 2203.16634; Kazemnejad et al. 2023, arXiv 2305.19466.",
     .options = options,
     .seconds = 10,
     .quick_seconds = 4,

@@ -12,7 +12,6 @@
 #include <sstream>
 
 namespace ordo::lab {
-
 namespace {
 
 constexpr int width = 64, heads = 4, trace_width = 8, trace_columns = 4;
@@ -240,9 +239,9 @@ Result run(const Request& request) {
     const std::vector<std::string>& words = pairs[0].first;
     if (request.arguments.all("prompt").size() == 1 && !one_word(words) &&
         std::equal(words.begin(), words.end(), words.rbegin()))
-        result.found.push_back(text('"', printable(sentence_of(words)),
-                                    "\" reads the same from its end: no encoding can tell it from its reverse, which "
-                                    "is skipped."));
+        result.found.push_back(
+            text('"', printable(sentence_of(words)),
+                 "\" reads the same from its end: no encoding can tell it from its reverse, which is skipped."));
     result.tables = {
         {"rows",
          "Largest difference between two sentences, as sets of word vectors and after the last word; pair " + sentences,
@@ -251,16 +250,15 @@ Result run(const Request& request) {
          text("w_n = e_n + p_n of \"", printable(sentence_of(pairs[0].first)), "\", width ", trace_width,
               ", the first ", trace_columns, " columns"),
          trace(pairs[0].first, request.seed)}};
-    result.notes = {
-        text("rows_differ compares the rows [words, ", width,
-             "] that the first layer reads, as sets: it is the distance of the worst row from the nearest "
-             "row of the other sentence. Exactly 0 means equal."),
-        "one_layer_logits_differ is the difference after the last word, in a model of one layer with random "
-        "weights. About 1e-6 is rounding: the same sums in another order. If the last words differ, the "
-        "queries differ, and so do the logits with any encoding, `none` included. A sentence of your own is "
-        "therefore reversed twice: with its last word in place, and as a whole.",
-        "The seed draws the word vectors, and the tables of encodings that training would fill. A word has "
-        "the same vector at every position."};
+    result.notes = {text("rows_differ compares the rows [words, ", width,
+                         "] that the first layer reads, as sets: it is the distance of the worst row from the nearest "
+                         "row of the other sentence. Exactly 0 means equal."),
+                    "one_layer_logits_differ is the difference after the last word, in a model of one layer with "
+                    "random weights. About 1e-6 is rounding: the same sums in another order. If the last words differ, "
+                    "the queries differ, and so do the logits with any encoding, `none` included. A sentence of your "
+                    "own is therefore reversed twice: with its last word in place, and as a whole.",
+                    "The seed draws the word vectors, and the tables of encodings that training would fill. A word has "
+                    "the same vector at every position."};
     return result;
 }
 
@@ -272,10 +270,9 @@ extern const Experiment order_experiment;
 const Experiment order_experiment{
     .name = "order",
     .summary = "Can a model tell two sentences apart that have the same words in another order?",
-    .details =
-        "Two sentences of the same words as rows of word vectors, with every registered encoding. Give --prompt twice "
-        "for two sentences of your own. Give it once to compare a sentence with its reverse, and with all but its last "
-        "word reversed.",
+    .details = "Two sentences of the same words as rows of word vectors, with every registered encoding. Give --prompt "
+               "twice for two sentences of your own. Give it once to compare a sentence with its reverse, and with all "
+               "but its last word reversed.",
     .options = options,
     .seconds = 1,
     .quick_seconds = 1,

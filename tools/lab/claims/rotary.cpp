@@ -13,7 +13,6 @@
 #include <complex>
 
 namespace ordo::lab {
-
 namespace {
 
 constexpr int width = 128, small_width = 8;
@@ -229,8 +228,7 @@ constexpr const char* notes[] = {
     "(Investigating Transformer Positional Encodings), without the vectors and their width.",
     "Table distance: random_mean, its standard error (error) and the deviation of single scores (random_sd) are of "
     "random q and k; aligned_mean_cos is the score of q = k = (1, ..., 1) divided by the width; bound_mean_abs_S is "
-    "the "
-    "bound."};
+    "the bound."};
 
 // A sentence on random vectors and on the four published numbers.
 std::string of_noise(const Noise& noise) {
@@ -275,21 +273,19 @@ Result run(const Request& request) {
                        std::move(slip_picture)};
     result.answer = text(
         "It depends on the distance alone: moving both positions by 1,000 changes a score by at most ", figure(shifted),
-        ", which is rounding. It need not decay: random vectors score the same noise at "
-        "every distance. Equal vectors fall from 1 to ",
+        ", which is rounding. It need not decay: random vectors score the same noise at every distance. Equal vectors "
+        "fall from 1 to ",
         figure(aligned(rope, width, 1000), 2), " of their score at distance 1,000, with oscillations.");
     result.found = {
-        text(
-            "R_i^T R_j = R_(j-i) up to ", figure(worst.forward), "; against R_(i-j), the other sign, it is off by ",
-            figure(worst.backward),
-            ". The paper's identity is right; the doubt in \"Investigating Transformer Positional Encodings\" concerns "
-            "its sign convention."),
+        text("R_i^T R_j = R_(j-i) up to ", figure(worst.forward), "; against R_(i-j), the other sign, it is off by ",
+             figure(worst.backward),
+             ". The paper's identity is right; the doubt in \"Investigating Transformer Positional Encodings\" "
+             "concerns its sign convention."),
         text("With the projections, a score is x_i^T W_q^T R_(j-i) W_k x_j, with an error of at most ",
              figure(whole.corrected, 2), " for scores up to ", figure(whole.largest),
              ". The formula as printed in the paper, x^T W_q R W_k x_j, is off by up to ", figure(whole.printed),
              ": W_q must be transposed, as Ben Kurzion noticed in \"Investigating Transformer Positional Encodings\". "
-             "With "
-             "the R_(i-j) of that text it is off by up to ",
+             "With the R_(i-j) of that text it is off by up to ",
              figure(whole.other_sign), "."),
         of_noise(noise),
         of_aligned(rope, frequencies),
@@ -313,8 +309,7 @@ Result run(const Request& request) {
          std::move(product_table)},
         {"corrected",
          "A score (R_i W_q x_i) . (R_j W_k x_j) of random x and W, and the errors of three formulas for it: x_i^T "
-         "W_q^T "
-         "R_(j-i) W_k x_j, the same with W_q as printed in the paper, and with R_(i-j); width 8, in double",
+         "W_q^T R_(j-i) W_k x_j, the same with W_q as printed in the paper, and with R_(i-j); width 8, in double",
          std::move(corrected_table)},
         {"distance", "Score by distance at width 128, through the engine's rotation", std::move(table)},
         {"positive-exponent", "Frequencies in radians per position at head width 8", std::move(slip_table)}};
@@ -327,10 +322,9 @@ extern const Experiment rotary_experiment;
 const Experiment rotary_experiment{
     .name = "rotary",
     .summary = "Does a RoPE score depend on the distance alone, and does it decay?",
-    .details =
-        "R_i^T R_j compared with R_(j-i) and R_(i-j) in double, and the score with its projections; scores of "
-        "random vectors by distance, of equal vectors for three bases, and the bound of RoFormer's section 3.4.3; the "
-        "frequencies of an exponent with the wrong sign; the two pairings of columns.",
+    .details = "R_i^T R_j compared with R_(j-i) and R_(i-j) in double, and the score with its projections; scores of "
+               "random vectors by distance, of equal vectors for three bases, and the bound of RoFormer's section "
+               "3.4.3; the frequencies of an exponent with the wrong sign; the two pairings of columns.",
     .options = {},
     .seconds = 1,
     .quick_seconds = 1,

@@ -10,7 +10,6 @@
 #include <cmath>
 
 namespace ordo::lab {
-
 namespace {
 
 // Mean length of rows of N(0, 1/d), the initial embeddings.
@@ -59,13 +58,12 @@ std::string overshadowing(std::uint64_t seed, Figures& figures) {
     const Alike narrow = alike(d, 1 / std::sqrt(d), seed), broad = alike(d, 1, seed);
     for (const auto& [name, one] : {std::pair{"N(0, 1/d)", narrow}, {"N(0, 1)", broad}})
         figures.add(std::string(name), one.waves_over_embedding, one.same_position, one.same_word);
-    return text(
-        "Values in [-1, 1] do not keep positions from overshadowing embeddings. With word vectors from N(0, 1/d), "
-        "two different words at one position have a cosine of ",
-        figure(narrow.same_position), ", and one word at two positions has ", figure(narrow.same_word),
-        ": the sum tells the position and hardly the word. With N(0, 1), the start of nn.Embedding, they are ",
-        figure(broad.same_position), " and ", figure(broad.same_word),
-        ": the embedding's size decides, not the bound.");
+    return text("Values in [-1, 1] do not keep positions from overshadowing embeddings. With word vectors from N(0, "
+                "1/d), two different words at one position have a cosine of ",
+                figure(narrow.same_position), ", and one word at two positions has ", figure(narrow.same_word),
+                ": the sum tells the position and hardly the word. With N(0, 1), the start of nn.Embedding, they are ",
+                figure(broad.same_position), " and ", figure(broad.same_word),
+                ": the embedding's size decides, not the bound.");
 }
 
 // For a trained model: the mean length of its embedding's rows, and of these rows as its encoding scales them.
@@ -119,23 +117,21 @@ Result run(const Request& request) {
     for (const Trained& one : trained_models(request)) add_trained(one, trained);
 
     Result result;
-    result.answer = text("Because the waves would drown the words: at width 512 a row of waves is ", figure(at_512, 2),
-                         " times as long as a new word vector from N(0, 1/d). With the word "
-                         "vector multiplied by sqrt(d), they are ",
-                         figure(scaled_512, 2), " times as long. None of the introductory texts mentions this scale.");
+    result.answer = text(
+        "Because the waves would drown the words: at width 512 a row of waves is ", figure(at_512, 2),
+        " times as long as a new word vector from N(0, 1/d). With the word vector multiplied by sqrt(d), they are ",
+        figure(scaled_512, 2), " times as long. None of the introductory texts mentions this scale.");
     Figures shadow{{"embedding", "waves_over_embedding", "same_position", "same_word"}, {}, 3};
     result.found = {overshadowing(request.seed, shadow)};
-    result.notes = {
-        "A row of waves has the length sqrt(d/2) at every position; a row of N(0, 1/d) has a length of about 1. "
-        "Embeddings drawn from N(0, 1), the default of PyTorch's nn.Embedding, have the length sqrt(d) and need no "
-        "scale.",
-        "Training changes lengths: the last table has the lengths in trained weights. An encoding that rotates or "
-        "stretches, and adds nothing, has 0 there."};
+    result.notes = {"A row of waves has the length sqrt(d/2) at every position; a row of N(0, 1/d) has a length of "
+                    "about 1. Embeddings drawn from N(0, 1), the default of PyTorch's nn.Embedding, have the length "
+                    "sqrt(d) and need no scale.",
+                    "Training changes lengths: the last table has the lengths in trained weights. An encoding that "
+                    "rotates or stretches, and adds nothing, has 0 there."};
     result.tables = {{"lengths", "Lengths of a word vector from N(0, 1/d) and of a row of waves", std::move(table)}};
     result.tables.push_back({"overshadowing",
                              "Mean cosines of sums of embedding and waves, width 512: two words at one position, and "
-                             "one word at two of 256 "
-                             "positions",
+                             "one word at two of 256 positions",
                              std::move(shadow)});
     if (!trained.rows.empty())
         result.tables.push_back(
@@ -153,10 +149,9 @@ extern const Experiment scale_experiment;
 const Experiment scale_experiment{
     .name = "scale",
     .summary = "Why are embeddings multiplied by sqrt(d) before waves are added?",
-    .details =
-        "Lengths of random word vectors and of rows of the sinusoidal table by width, with the scale and without "
-        "it; the parts of the word and of the position in their sum; the same lengths in trained weights. Vaswani "
-        "et al. 2017, arXiv 1706.03762, section 3.4.",
+    .details = "Lengths of random word vectors and of rows of the sinusoidal table by width, with the scale and "
+               "without it; the parts of the word and of the position in their sum; the same lengths in trained "
+               "weights. Vaswani et al. 2017, arXiv 1706.03762, section 3.4.",
     .options = options,
     .seconds = 1,
     .quick_seconds = 1,

@@ -8,7 +8,6 @@
 #include <cmath>
 
 namespace ordo::lab {
-
 namespace {
 
 constexpr int most_heads = 16, most_length = 2048;
@@ -103,11 +102,10 @@ Picture all_slopes() {
         const std::vector<double> slopes = alibi_slopes(n);
         for (std::size_t h = 0; h < slopes.size(); ++h) row[h] = std::log2(slopes[h]);
     }
-    return {
-        "slopes-by-heads",
-        "Slopes for 1 to 16 heads: after a power of two, the first new slope is steeper than all others, and the rest "
-        "lie between them",
-        "head", "number of heads", std::move(map)};
+    return {"slopes-by-heads",
+            "Slopes for 1 to 16 heads: after a power of two, the first new slope is steeper than all others, and the "
+            "rest lie between them",
+            "head", "number of heads", std::move(map)};
 }
 
 // The bias of a head. Each picture has a colour scale of its own: on a common one, a flat head would be one colour.
@@ -143,21 +141,20 @@ Result run(const Request& request) {
                          heads == 1 ? "" : axis_text(*steepest) + " to ", axis_text(*gentlest), ". Ten tokens away, ",
                          heads == 1 ? "it" : "the steepest head", " multiplies a weight by ", kept(*steepest, far),
                          heads == 1 ? std::string(".") : text(" and the flattest by ", kept(*gentlest, far), "."));
-    result.found = {
-        "With 16 heads, a weight at distance 3 keeps " + kept(*std::min_element(sixteen.begin(), sixteen.end())) +
-            " of its size in the flattest head and " + kept(sixteen.front()) +
-            " in the steepest, before the weights are scaled to sum to 1. With the square of the distance the steepest "
-            "keeps " +
-            kept(sixteen.front(), 9) + ", with its root " + kept(sixteen.front(), std::sqrt(3.0)) +
-            ", with an exponentially growing penalty (e^D - 1) " +
-            figure(std::exp(-sixteen.front() * std::expm1(3.0)), 2) + ".",
-        "12 heads have the slopes of 8 heads and then " + slope_text(twelve[8]) + ", " + slope_text(twelve[9]) + ", " +
-            slope_text(twelve[10]) + " and " + slope_text(twelve[11]) +
-            ": every other slope of 16 heads, not 2^(-8h/12)."};
-    result.notes = {
-        "A bias that is linear in the scores is exponential in the weights. It is added after the scores are "
-        "divided by the square root of the head's width.",
-        "Counted from head 0, the last of n heads has the slope 2^-8 if n is a power of two."};
+    result.found = {"With 16 heads, a weight at distance 3 keeps " +
+                        kept(*std::min_element(sixteen.begin(), sixteen.end())) +
+                        " of its size in the flattest head and " + kept(sixteen.front()) +
+                        " in the steepest, before the weights are scaled to sum to 1. With the square of the distance "
+                        "the steepest keeps " +
+                        kept(sixteen.front(), 9) + ", with its root " + kept(sixteen.front(), std::sqrt(3.0)) +
+                        ", with an exponentially growing penalty (e^D - 1) " +
+                        figure(std::exp(-sixteen.front() * std::expm1(3.0)), 2) + ".",
+                    "12 heads have the slopes of 8 heads and then " + slope_text(twelve[8]) + ", " +
+                        slope_text(twelve[9]) + ", " + slope_text(twelve[10]) + " and " + slope_text(twelve[11]) +
+                        ": every other slope of 16 heads, not 2^(-8h/12)."};
+    result.notes = {"A bias that is linear in the scores is exponential in the weights. It is added after the scores "
+                    "are divided by the square root of the head's width.",
+                    "Counted from head 0, the last of n heads has the slope 2^-8 if n is a power of two."};
     return result;
 }
 
@@ -169,11 +166,10 @@ extern const Experiment slopes_experiment;
 const Experiment slopes_experiment = {
     .name = "slopes",
     .summary = "How strongly does each head of ALiBi penalize distance?",
-    .details =
-        "Slopes for 1 to 16 heads, the bias of three tokens, the bias of the steepest and the flattest of "
-        "--heads (8) over --length (24) positions, and e^(-mD) for every head. Decays that are not linear "
-        "(alibi:power=P, penalty=growing, penalty=exponential) for comparison. Press, Smith and Lewis 2022, arXiv "
-        "2108.12409, section 3.",
+    .details = "Slopes for 1 to 16 heads, the bias of three tokens, the bias of the steepest and the flattest of "
+               "--heads (8) over --length (24) positions, and e^(-mD) for every head. Decays that are not linear "
+               "(alibi:power=P, penalty=growing, penalty=exponential) for comparison. Press, Smith and Lewis 2022, "
+               "arXiv 2108.12409, section 3.",
     .options = options,
     .seconds = 1,
     .quick_seconds = 1,

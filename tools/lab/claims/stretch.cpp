@@ -10,7 +10,6 @@
 #include <cmath>
 
 namespace ordo::lab {
-
 namespace {
 
 constexpr int width = 128;

@@ -40,15 +40,15 @@ Lines lines() {
 
 std::string beside() {
     const Lines line = lines();
-    return text(
-        "The published figures (Ben Kurzion, github.com/benkurzion/Transformer, another corpus and vocabulary): "
-        "after \"food is\" ",
-        range(food_is, 3), ", after \"good is\" ", range(good_is, 3), ", P(food) ", range(food_next, 4), ". With the ",
-        vocabulary, " tokens of that program and the counts of its corpus, an even guess has ", figure(line.uniform, 4),
-        ", the word frequencies have ", figure(line.unigram, 4), " and the words after \"food is\" ",
-        figure(line.by_heart, 4), ". An even guess has P(food) ", figure(1.0 / vocabulary),
-        ", and that corpus 0. That program splits heads by a reshape that mixes words and features, so neither its "
-        "encodings nor its mask act on the order of words.");
+    return text("The published figures (Ben Kurzion, github.com/benkurzion/Transformer, another corpus and "
+                "vocabulary): after \"food is\" ",
+                range(food_is, 3), ", after \"good is\" ", range(good_is, 3), ", P(food) ", range(food_next, 4),
+                ". With the ", vocabulary, " tokens of that program and the counts of its corpus, an even guess has ",
+                figure(line.uniform, 4), ", the word frequencies have ", figure(line.unigram, 4),
+                " and the words after \"food is\" ", figure(line.by_heart, 4), ". An even guess has P(food) ",
+                figure(1.0 / vocabulary),
+                ", and that corpus 0. That program splits heads by a reshape that mixes words and features, so neither "
+                "its encodings nor its mask act on the order of words.");
 }
 
 } // namespace ordo::lab::study_data

@@ -13,7 +13,6 @@
 #include <map>
 
 namespace ordo::lab {
-
 namespace {
 
 constexpr int most_length = 2048, most_cells = 1 << 20; // of a table shown as a picture
@@ -221,9 +220,8 @@ void add_trained(Result& result, NamedFigures& summary, const std::string& spec,
         const int d_head = std::max(2, size.width / size.heads / 2 * 2); // rotations act on pairs
         const LooseEncoding loose(spec, {size.width, size.heads, d_head, 1, 256}, seed);
         add_tables(result, summary, *loose.stack().items()[0], name, size, ", untrained");
-        result.notes.push_back(
-            spec + ": no shipped weights have its table. It is shown untrained, with the initial numbers of "
-                   "training, for --dim columns; a table of zeros is not drawn.");
+        result.notes.push_back(spec + ": no shipped weights have its table. It is shown untrained, with the initial "
+                                      "numbers of training, for --dim columns; a table of zeros is not drawn.");
         return;
     }
     const Model model = Model::load(*file, LoadOptions{});
@@ -284,10 +282,9 @@ extern const Experiment tables_experiment;
 const Experiment tables_experiment = {
     .name = "tables",
     .summary = "Where does each encoding act, and with which numbers?",
-    .details =
-        "The main table of each of --encodings (all), for --length (48) positions, --dim (64) columns and "
-        "--heads (8) heads; for a bias, the first and the last head. A trained table comes from the shipped weights, "
-        "or has its initial numbers.",
+    .details = "The main table of each of --encodings (all), for --length (48) positions, --dim (64) columns and "
+               "--heads (8) heads; for a bias, the first and the last head. A trained table comes from the shipped "
+               "weights, or has its initial numbers.",
     .options = options,
     .seconds = 2,
     .quick_seconds = 2,

@@ -7,7 +7,6 @@
 #include <cmath>
 
 namespace ordo::lab {
-
 namespace {
 
 constexpr int wide = 512, shown_positions[] = {1, 10, 50, 99};
@@ -195,8 +194,7 @@ Result run(const Request&) {
         differs = std::max(differs, std::get<double>(row[6]));
     }
     result.answer = "Along the positions, each dimension is a sine or cosine wave: the first is fast, the last hardly "
-                    "moves. Along the "
-                    "dimensions, each position is one vector of constant length, and " +
+                    "moves. Along the dimensions, each position is one vector of constant length, and " +
                     (equal == 0 ? std::string("no two of 1,000 positions share theirs.")
                                 : std::to_string(equal) + " of 1,000 positions share theirs with another.");
     result.found = {
@@ -212,8 +210,7 @@ Result run(const Request&) {
     result.notes = {
         "The three marked words are \"transformers are awesome\"; ordo lab worked-examples has their numbers.",
         "At its end, the curve over all 512 dimensions seems to oscillate between 0 and 1. It jumps between a sine "
-        "near 0 "
-        "and a cosine near 1; each of the two hardly changes there.",
+        "near 0 and a cosine near 1; each of the two hardly changes there.",
         "Positions are whole numbers, so the fastest waves look angular. A model gets exactly these points.",
         "Transposing the table changes how it is printed, not the vectors of the positions. It has nothing to do with "
         "the vocabulary."};
@@ -227,12 +224,9 @@ const Experiment waves_experiment = {
     .name = "waves",
     .summary = "How do the values of the sinusoidal table run along the positions, and along the dimensions?",
     .details = "4 dimensions with three words marked; 8 dimensions and the same transposed; 512 dimensions at "
-               "positions 1, 10, "
-               "50 and 99: the angles, one row, a curve for each of five positions, sines and cosines in separate "
-               "pictures. The "
-               "scores of a query for the word 5 places on. Properties that hold at any width are checked on 1,000 "
-               "rows. Vaswani "
-               "et al. 2017, arXiv 1706.03762, section 3.5.",
+               "positions 1, 10, 50 and 99: the angles, one row, a curve for each of five positions, sines and cosines "
+               "in separate pictures. The scores of a query for the word 5 places on. Properties that hold at any "
+               "width are checked on 1,000 rows. Vaswani et al. 2017, arXiv 1706.03762, section 3.5.",
     .options = {},
     .seconds = 2,
     .quick_seconds = 2,

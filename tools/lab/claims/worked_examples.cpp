@@ -9,7 +9,6 @@
 #include <cmath>
 
 namespace ordo::lab {
-
 namespace {
 
 // "Positional Embedding", a notebook: PE of 10 positions, width 6, as printed there.
@@ -117,10 +116,9 @@ void add_class(Result& result) {
              " columns for a width of 6, because its exponent lacks parentheses (reproduced to ", figure(most),
              " of their size). Only columns 0 and 1 vary, with a standard deviation of ", figure(fast.deviation()),
              "; column 2 has ", figure(slow.deviation()), ", and the others less."));
-    result.answer +=
-        text(" The engine reproduces the worked examples of the texts to all their printed decimals. The class "
-             "lacks parentheses and prints ",
-             wrong[0].size(), " columns for a width of 6.");
+    result.answer += text(" The engine reproduces the worked examples of the texts to all their printed decimals. The "
+                          "class lacks parentheses and prints ",
+                          wrong[0].size(), " columns for a width of 6.");
 }
 
 // Adds two kinds of trained rows, w = e + p + s, with the rows as initialized.
@@ -147,14 +145,12 @@ void add_segments(Result& result) {
         most = std::max(most, std::abs(double{both[i]} - double{p[i]} - double{s[i]}));
     result.tables.push_back(
         {"segments",
-         text("The vectors of position (p) and segment (s) for six words in two segments, and their "
-              "sum; width ",
-              d, ", the first ", shown, " columns"),
+         text("The vectors of position (p) and segment (s) for six words in two segments, and their sum; width ", d,
+              ", the first ", shown, " columns"),
          std::move(figures)});
-    result.found.push_back(
-        text("Segments can be combined with any encoding (here with the spec sinusoidal+segment): the "
-             "engine adds p + s, with an error of at most ",
-             figure(most), ". All words of a segment get the same s."));
+    result.found.push_back(text("Segments can be combined with any encoding (here with the spec sinusoidal+segment): "
+                                "the engine adds p + s, with an error of at most ",
+                                figure(most), ". All words of a segment get the same s."));
 }
 
 // Learned positions at initialization: nn.init.kaiming_uniform_ with a = sqrt(5) is U(-1/sqrt(d), 1/sqrt(d)), since its
@@ -175,11 +171,10 @@ void add_start(Result& result, std::uint64_t seed) {
                     *std::min_element(values->begin(), values->end()),
                     *std::max_element(values->begin(), values->end()), sample_of(*values).deviation());
     result.tables.push_back({"learned-start", "Rows of learned positions before training", std::move(figures)});
-    result.found.push_back(
-        text("The text initialises learned positions with Kaiming's uniform numbers for a = sqrt(5), "
-             "which is U(-1/sqrt(d), 1/sqrt(d)): up to ",
-             figure(bound), " at width ", d, ", with a deviation of ", figure(bound / std::sqrt(3)),
-             " (drawn: ", figure(sample_of(kaiming).deviation()), ")."));
+    result.found.push_back(text("The text initialises learned positions with Kaiming's uniform numbers for a = "
+                                "sqrt(5), which is U(-1/sqrt(d), 1/sqrt(d)): up to ",
+                                figure(bound), " at width ", d, ", with a deviation of ", figure(bound / std::sqrt(3)),
+                                " (drawn: ", figure(sample_of(kaiming).deviation()), ")."));
 }
 
 // The shapes that the texts print, for tables of the engine.
@@ -261,9 +256,9 @@ Result run(const Request& request) {
     add_start(result, request.seed);
     add_shapes(result);
     result.notes = {
-        "All numbers come from the engine's own tables (ordo table SPEC --part NAME shows more of them). The "
-        "texts do not mention the scale sqrt(d) of the embeddings; it is not applied here (see ordo lab "
-        "scale). ordo lab waves draws the same waves, and ordo lab slopes has ALiBi's matrix and slopes."};
+        "All numbers come from the engine's own tables (ordo table SPEC --part NAME shows more of them). The texts do "
+        "not mention the scale sqrt(d) of the embeddings; it is not applied here (see ordo lab scale). ordo lab waves "
+        "draws the same waves, and ordo lab slopes has ALiBi's matrix and slopes."};
     return result;
 }
 
@@ -273,10 +268,9 @@ extern const Experiment worked_examples_experiment;
 const Experiment worked_examples_experiment{
     .name = "worked-examples",
     .summary = "Are the worked examples of introductory texts right?",
-    .details =
-        "\"transformers are awesome\" at width 4, a notebook's six tensors of width 6 and the output of its class, "
-        "the shapes and ranges at width 8 and 512, PE(p + k) as a rotation of PE(p), segments together with positions, "
-        "and the initial values of learned positions.",
+    .details = "\"transformers are awesome\" at width 4, a notebook's six tensors of width 6 and the output of its "
+               "class, the shapes and ranges at width 8 and 512, PE(p + k) as a rotation of PE(p), segments together "
+               "with positions, and the initial values of learned positions.",
     .options = {},
     .seconds = 1,
     .quick_seconds = 1,

@@ -8,7 +8,6 @@
 #include <set>
 
 namespace ordo::lab {
-
 namespace {
 
 void widen(Range& range, double value) {

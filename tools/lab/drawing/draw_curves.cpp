@@ -9,7 +9,6 @@
 #include <set>
 
 namespace ordo::lab {
-
 namespace {
 
 constexpr int lines = 20, margin = 10; // margin: columns of the numbers at the left

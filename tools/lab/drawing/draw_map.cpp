@@ -7,7 +7,6 @@
 #include <cmath>
 
 namespace ordo::lab {
-
 namespace {
 
 constexpr std::array<std::string_view, 5> shades{"·", "░", "▒", "▓", "█"};

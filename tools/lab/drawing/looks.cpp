@@ -8,7 +8,6 @@
 #include <map>
 
 namespace ordo::lab {
-
 namespace {
 
 // Filled circle, square, triangles, diamond and pentagon, then the same unfilled. 11 marks and 7 colours have no common

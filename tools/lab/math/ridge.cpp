@@ -7,7 +7,6 @@
 #include <numeric>
 
 namespace ordo::lab {
-
 namespace {
 
 double inner_product(const double* a, const double* b, std::size_t n) {

@@ -7,7 +7,6 @@
 #include <cmath>
 
 namespace ordo::lab {
-
 namespace {
 
 using Matrix = std::vector<std::vector<double>>;

@@ -10,7 +10,6 @@
 #include <algorithm>
 
 namespace ordo::lab {
-
 namespace {
 
 using tools::Cell;

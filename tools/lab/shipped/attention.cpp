@@ -206,9 +206,8 @@ void judge(const std::vector<Measured>& all, Result& result) {
     Expectations expectations;
     Judgement& previous = expectations.expect(
         "Every encoding except `none` has a head that gives most of its weight to the token before.");
-    Judgement& repeats = expectations.expect(
-        "Random tokens cost less the second time: every model copies from its context to some degree, because its "
-        "training text repeats names.");
+    Judgement& repeats = expectations.expect("Random tokens cost less the second time: every model copies from its "
+                                             "context to some degree, because its training text repeats names.");
     Figures gains{{"model", "nats_less", "half", "verdict"}, {}, 3};
     std::size_t before = 0, induction = 0, undecided = 0;
     for (const Measured& one : all) {
@@ -234,8 +233,7 @@ void judge(const std::vector<Measured>& all, Result& result) {
                          " models, one head gives most of its attention weight to the token before. ", induction,
                          " of ", all.size(),
                          " have an induction head, which attends to the token after an earlier copy of the current one "
-                         "(a tenth of its weight "
-                         "or more)",
+                         "(a tenth of its weight or more)",
                          undecided > 0 ? text("; ", undecided, " are undecided") : std::string(), ".");
     expectations.write_to(result);
     result.tables.insert(
@@ -302,16 +300,13 @@ Result run(const Request& request) {
         text("Scores: ", plan.sequences, " sequences of ", plan.shortest, " to ", plan.longest,
              " different random tokens, each repeated once. previous-token is the mean weight on the token before. "
              "duplicate-token is the weight on the earlier copy of the token, and induction the weight on the token "
-             "after "
-             "that copy (prefix matching in Olsson et al. 2022); both are of queries in the second half. A head with 1 "
-             "does "
-             "nothing else. uniform is the score of equal attention to all tokens. control is the score of the same "
-             "queries "
-             "and keys if the first half has other tokens: a head that looks back by a fixed distance gets it."),
+             "after that copy (prefix matching in Olsson et al. 2022); both are of queries in the second half. A head "
+             "with 1 does nothing else. uniform is the score of equal attention to all tokens. control is the score of "
+             "the same queries and keys if the first half has other tokens: a head that looks back by a fixed distance "
+             "gets it."),
         "The best head of each kind is chosen on every second sequence and measured on the others. Intervals are over "
         "sequences: Wilson's for scores, which stay in [0, 1], and Student's for differences. Chance is the control, "
-        "and "
-        "uniform for previous-token heads. One file of each encoding says nothing about other seeds.",
+        "and uniform for previous-token heads. One file of each encoding says nothing about other seeds.",
         text("The maps show the attention weights of a pass over \"", prompt, "\". --prompt and --model show others.")};
     return result;
 }
@@ -324,10 +319,9 @@ extern const Experiment attention_experiment;
 const Experiment attention_experiment{
     .name = "attention",
     .summary = "To which tokens does each head attend?",
-    .details =
-        "Attention maps of every shipped weight file for a prompt, a tile for each head, and scores as "
-        "previous-token, duplicate-token and induction heads on repeated random tokens, with intervals and a control "
-        "without repetition. Olsson et al. 2022, arXiv 2209.11895.",
+    .details = "Attention maps of every shipped weight file for a prompt, a tile for each head, and scores as "
+               "previous-token, duplicate-token and induction heads on repeated random tokens, with intervals and a "
+               "control without repetition. Olsson et al. 2022, arXiv 2209.11895.",
     .options = options,
     .seconds = 15,
     .quick_seconds = 5,

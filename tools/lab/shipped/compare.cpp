@@ -14,7 +14,6 @@
 #include <set>
 
 namespace ordo::lab {
-
 namespace {
 
 constexpr int beyond = 4; // the longer windows, in trained lengths
@@ -115,9 +114,8 @@ std::vector<Group> take(KeptRuns kept, Result& result) {
                                 " tokens each", kept.recipe.empty() ? "" : " with " + kept.recipe, " (", kept_runs_file,
                                 ")."));
     if (budgets.size() > 1)
-        result.found.push_back(
-            "NOT CONTROLLED: these runs have seen different numbers of tokens; only runs with the same "
-            "number are compared.");
+        result.found.push_back("NOT CONTROLLED: these runs have seen different numbers of tokens; only runs with the "
+                               "same number are compared.");
     if (!documents)
         result.found.push_back(text("Losses by document are missing (", kept_documents_file,
                                     "): the intervals are over seeds alone, and say nothing about other texts."));
@@ -170,25 +168,19 @@ Result compare_losses(const Request& request) {
     result.found.insert(result.found.end(), refusals.begin(), refusals.end());
     result.tables.push_back({"runs", "Each run", runs(groups)});
     if (measured) result.tables.push_back({"documents", "Each run's nats per token by document", documents(groups)});
-    result.notes = {
-        text("nll is the loss of all tokens in windows of the trained length, as in ordo perplexity. minus_none is the "
-             "difference from no encoding. more_at_4x is the extra loss of the same last tokens in windows of four "
-             "times the "
-             "trained length",
-             request.quick ? ", on a part of each document if this run measured it." : "."),
-        "half is half of the 95 % interval. half_seeds comes from the spread between seeds, which all encodings share, "
-        "so "
-        "that a single run has one too. half_documents comes from the documents of the text. half combines both. "
-        "half_minus combines both for all comparisons with none at once. The half of nll is of seeds alone, and that "
-        "of "
-        "more_at_4x is of the encoding's own seeds.",
-        "p is the probability of such a difference by chance, for this pair alone. p_corrected and beyond_chance are "
-        "of "
-        "the comparisons fixed before any run: each encoding with none (Dunnett) and the pairs of a list (Holm). Other "
-        "pairs are not judged.",
-        "bench/seeds.sh (make seeds CORPUS=DIR) trains three seeds of each encoding and keeps their losses by document "
-        "in "
-        "bench/results. This experiment reads them there without --model and --corpus."};
+    result.notes = {text("nll is the loss of all tokens in windows of the trained length, as in ordo perplexity. "
+                         "minus_none is the difference from no encoding. more_at_4x is the extra loss of the same last "
+                         "tokens in windows of four times the trained length",
+                         request.quick ? ", on a part of each document if this run measured it." : "."),
+                    "half is half of the 95 % interval. half_seeds comes from the spread between seeds, which all "
+                    "encodings share, so that a single run has one too. half_documents comes from the documents of the "
+                    "text. half combines both. half_minus combines both for all comparisons with none at once. The "
+                    "half of nll is of seeds alone, and that of more_at_4x is of the encoding's own seeds.",
+                    "p is the probability of such a difference by chance, for this pair alone. p_corrected and "
+                    "beyond_chance are of the comparisons fixed before any run: each encoding with none (Dunnett) and "
+                    "the pairs of a list (Holm). Other pairs are not judged.",
+                    "bench/seeds.sh (make seeds CORPUS=DIR) trains three seeds of each encoding and keeps their losses "
+                    "by document in bench/results. This experiment reads them there without --model and --corpus."};
     return result;
 }
 
@@ -244,12 +236,11 @@ extern const Experiment compare_experiment;
 const Experiment compare_experiment{
     .name = "compare",
     .summary = "Which encoding predicts best, by more than chance?",
-    .details = "Held-out losses of runs with several seeds, from bench/results next to the "
-               "weights, or from the files of --model: files of one encoding and several seeds "
-               "are one group. Differences have intervals over seeds, from the spread of all "
-               "groups together, and over documents, corrected for the number of comparisons. "
-               "Files with other training are named. Results of lab tasks in such a folder are "
-               "joined, too.",
+    .details =
+        "Held-out losses of runs with several seeds, from bench/results next to the weights, or from the files of "
+        "--model: files of one encoding and several seeds are one group. Differences have intervals over seeds, from "
+        "the spread of all groups together, and over documents, corrected for the number of comparisons. Files with "
+        "other training are named. Results of lab tasks in such a folder are joined, too.",
     .options = options,
     .seconds = 2,
     .quick_seconds = 2,

@@ -199,17 +199,15 @@ void judge(const std::vector<Measured>& all, Result& result) {
     Expectations expectations;
     Judgement& rises = expectations.expect(
         "Without scaling the last tokens cost more at 2, 4 and 8 times the trained length than at it.");
-    Judgement& ntk_first = expectations.expect(
-        "ntk with the factor of the length costs less than linear, at each length beyond the trained one: it keeps the "
-        "fast pairs, on which the weights rely (bloc97 2023).");
-    Judgement& yarn_first = expectations.expect(
-        "yarn with the factor of the length costs less than linear, at each length beyond the trained one (Peng et al. "
-        "2023).");
+    Judgement& ntk_first =
+        expectations.expect("ntk with the factor of the length costs less than linear, at each length beyond the "
+                            "trained one: it keeps the fast pairs, on which the weights rely (bloc97 2023).");
+    Judgement& yarn_first = expectations.expect("yarn with the factor of the length costs less than linear, at each "
+                                                "length beyond the trained one (Peng et al. 2023).");
     Judgement& linear_costs =
         expectations.expect("At the trained length itself, linear scaling by 8 costs more than no scaling.");
-    Judgement& p_costs = expectations.expect(
-        "Without training, p-RoPE costs more than no scaling at the trained length: training gave its slowest pairs a "
-        "position.");
+    Judgement& p_costs = expectations.expect("Without training, p-RoPE costs more than no scaling at the trained "
+                                             "length: training gave its slowest pairs a position.");
     for (const Measured& one : all) {
         const auto last = [&](const auto& side, std::size_t m, int multiple) -> const Costs& {
             return side.at({m, multiple}).last;
@@ -301,21 +299,17 @@ Result run(const Request& request) {
                       "Perplexity by length and method, and the extra cost of the last tokens over no scaling",
                       std::move(figures)}};
     const std::size_t documents = all[0].fitted.begin()->second.last.sums.size();
-    result.notes = {text("Only the frequencies change; the weights stay. factor: \"of the length\" is the window over "
-                         "the trained length, "
-                         "and 8 is the same at every length. dynamic (factor 2) follows the length by itself. p-rope "
-                         "(keep=0.75: the "
-                         "slowest quarter of the pairs does not rotate) has no factor. Text: ",
-                         held.name, "."),
-                    "ppl_last is of the same tokens at every length, before the same ends, each with at least half a "
-                    "trained length "
-                    "before it. ppl_whole is of disjoint windows; at short lengths, more of their tokens have little "
-                    "text before them.",
-                    text("half is half of the 95 % interval of the difference on the same tokens, Student's over the ",
-                         documents,
-                         " documents that are long enough; the result is undecided if it contains zero. One trained "
-                         "model and one text "
-                         "say nothing about others.")};
+    result.notes = {
+        text("Only the frequencies change; the weights stay. factor: \"of the length\" is the window over the trained "
+             "length, and 8 is the same at every length. dynamic (factor 2) follows the length by itself. p-rope "
+             "(keep=0.75: the slowest quarter of the pairs does not rotate) has no factor. Text: ",
+             held.name, "."),
+        "ppl_last is of the same tokens at every length, before the same ends, each with at least half a trained "
+        "length before it. ppl_whole is of disjoint windows; at short lengths, more of their tokens have little text "
+        "before them.",
+        text("half is half of the 95 % interval of the difference on the same tokens, Student's over the ", documents,
+             " documents that are long enough; the result is undecided if it contains zero. One trained model and one "
+             "text say nothing about others.")};
     return result;
 }
 
@@ -329,9 +323,8 @@ const Experiment extension_experiment{
     .summary = "How far does scaling RoPE's frequencies help without training?",
     .details =
         "Perplexity of the shipped RoPE weights at 1 to 8 times their trained length: without scaling, and with "
-        "linear, "
-        "ntk, yarn, dynamic and p-RoPE, on the same tokens, with intervals over documents. Chen et al. 2023, arXiv "
-        "2306.15595; bloc97 2023; Peng et al. 2023, arXiv 2309.00071; Barbero et al. 2024, arXiv 2410.06205.",
+        "linear, ntk, yarn, dynamic and p-RoPE, on the same tokens, with intervals over documents. Chen et al. 2023, "
+        "arXiv 2306.15595; bloc97 2023; Peng et al. 2023, arXiv 2309.00071; Barbero et al. 2024, arXiv 2410.06205.",
     .options = options,
     .seconds = 40,
     .quick_seconds = 15,

@@ -11,7 +11,6 @@
 #include <set>
 
 namespace ordo::lab {
-
 namespace {
 
 // Multiples of the trained context.
@@ -235,14 +234,13 @@ Result run(const Request& request) {
         if (!all.back().refusal.empty()) result.found.push_back(all.back().refusal);
         for (const auto& [length, values] : all.back().whole) add_rows(lengths, all.back(), length);
     }
-    result.tables = {
-        {"last", text("Perplexity of the last tokens of windows, ", held.name), by_length(all, true)},
-        {"whole", text("Perplexity of whole windows, ", held.name), by_length(all, false)},
-        {"position", "Perplexity by position in the longest windows of each model", by_position(all)},
-        {"lengths",
-         "Nats per token with half of the 95 % interval over documents, and the difference from the same tokens at the "
-         "trained length",
-         std::move(lengths)}};
+    result.tables = {{"last", text("Perplexity of the last tokens of windows, ", held.name), by_length(all, true)},
+                     {"whole", text("Perplexity of whole windows, ", held.name), by_length(all, false)},
+                     {"position", "Perplexity by position in the longest windows of each model", by_position(all)},
+                     {"lengths",
+                      "Nats per token with half of the 95 % interval over documents, and the difference from the same "
+                      "tokens at the trained length",
+                      std::move(lengths)}};
     result.answer = answer_of(all);
     result.pictures = {curves_of(all)};
     for (const bool last : {true, false}) add_map(result.pictures, all, last);
@@ -256,23 +254,16 @@ Result run(const Request& request) {
         "nll is the mean negative log-likelihood, in nats per token; ppl is the perplexity, e^nll; of_trained is the "
         "window's length over the trained length.",
         "window whole: documents are cut into disjoint windows. The same tokens are scored at every length; the first "
-        "token "
-        "of any window is not. window last: the last tokens before ends that are the same at every length. Each of "
-        "them has "
-        "the whole window before it, so a longer window can only help a model that can use it.",
+        "token of any window is not. window last: the last tokens before ends that are the same at every length. Each "
+        "of them has the whole window before it, so a longer window can only help a model that can use it.",
         "nll_over_1x is the mean difference from the same tokens at the trained length; half is half of the 95 % "
-        "interval "
-        "over the documents, which are few. One trained model of each kind says nothing about other seeds.",
+        "interval over the documents, which are few. One trained model of each kind says nothing about other seeds.",
         "In shorter whole windows, more tokens have little text before them. Perplexity therefore falls up to the "
-        "trained "
-        "length even for a model that cannot use more context.",
+        "trained length even for a model that cannot use more context.",
         "Models of this size show the shapes, not the published gaps, which are of 247M parameters on another text. "
-        "The "
-        "paper measures last tokens with sliding windows (its tables 13 to 15): from 512 to 3072 tokens the perplexity "
-        "goes "
-        "from 18.35 to 360.12 (sinusoidal), from 17.92 to 30.77 (T5 bias) and from 17.98 to 18.3 (ALiBi). ALiBi's gain "
-        "in "
-        "whole windows is therefore that fewer tokens have little text before them."};
+        "The paper measures last tokens with sliding windows (its tables 13 to 15): from 512 to 3072 tokens the "
+        "perplexity goes from 18.35 to 360.12 (sinusoidal), from 17.92 to 30.77 (T5 bias) and from 17.98 to 18.3 "
+        "(ALiBi). ALiBi's gain in whole windows is therefore that fewer tokens have little text before them."};
     return result;
 }
 
@@ -284,10 +275,9 @@ extern const Experiment extrapolate_experiment;
 const Experiment extrapolate_experiment{
     .name = "extrapolate",
     .summary = "Which encodings still work beyond the trained length?",
-    .details =
-        "Perplexity of every shipped weight file in windows of 0.25 to 8 times its trained length, for whole windows, "
-        "for last tokens and by position, with the figures of the ALiBi paper (Press, Smith and Lewis 2022, arXiv "
-        "2108.12409). The expectations were written before the first run.",
+    .details = "Perplexity of every shipped weight file in windows of 0.25 to 8 times its trained length, for whole "
+               "windows, for last tokens and by position, with the figures of the ALiBi paper (Press, Smith and Lewis "
+               "2022, arXiv 2108.12409). The expectations were written before the first run.",
     .options = options,
     .seconds = 240,
     .quick_seconds = 30,

@@ -8,7 +8,6 @@
 #include <cmath>
 
 namespace ordo::lab {
-
 namespace {
 
 // One encoding at two multiples of the trained length, or two encodings at one.

@@ -9,7 +9,6 @@
 #include <cmath>
 
 namespace ordo::lab {
-
 namespace {
 
 constexpr double penalty = 1e-3; // for columns of variance 1

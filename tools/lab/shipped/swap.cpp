@@ -13,7 +13,6 @@
 #include <cmath>
 
 namespace ordo::lab {
-
 namespace {
 
 // An encoding to run with: its name in the tables, and its spec.
@@ -149,25 +148,22 @@ Result run(const Request& request) {
     if (2 * swaps.dearer < swaps.swapped) result.answer.replace(0, std::string("Nearly always").size(), "Sometimes");
     result.found = {text(
         swaps.dearer, " of ", swaps.swapped,
-        " swaps predict the text worse than the weights' own encoding, by more than the 95 % interval over "
-        "documents; ",
+        " swaps predict the text worse than the weights' own encoding, by more than the 95 % interval over documents; ",
         swaps.cheaper, " predict it better, and ", swaps.swapped - swaps.dearer - swaps.cheaper, " are undecided.")};
     result.found.push_back(
-        text(swaps.refused.rows.size(),
-             " pairs cannot run at all, because the weights lack the tensors or the dimensions of the "
-             "other encoding; a table lists the reasons."));
+        text(swaps.refused.rows.size(), " pairs cannot run at all, because the weights lack the tensors or the "
+                                        "dimensions of the other encoding; a table lists the reasons."));
     result.found.push_back(text("Without --force-encoding, ", swaps.unforced_refused, " of ", swaps.unforced,
                                 " pairs of different encodings are refused."));
-    result.notes = {
-        "nll is the mean negative log-likelihood, in nats per token; ppl is the perplexity, e^nll; nll_over_own is the "
-        "difference from the weights' own encoding, on the same tokens.",
-        "A swap shows how much the weights rely on their own encoding. It does not measure the quality of the other "
-        "encoding: that takes training with it.",
-        "sinusoidal multiplies the embeddings by sqrt(d) before it adds its waves. Weights trained with it have small "
-        "embeddings, which the other encodings do not scale up, and the other way round.",
-        text("Text: ", held.name,
-             ", windows of the trained length, the same tokens for every pair; half: of the 95 % interval over "
-             "documents.")};
+    result.notes = {"nll is the mean negative log-likelihood, in nats per token; ppl is the perplexity, e^nll; "
+                    "nll_over_own is the difference from the weights' own encoding, on the same tokens.",
+                    "A swap shows how much the weights rely on their own encoding. It does not measure the quality of "
+                    "the other encoding: that takes training with it.",
+                    "sinusoidal multiplies the embeddings by sqrt(d) before it adds its waves. Weights trained with it "
+                    "have small embeddings, which the other encodings do not scale up, and the other way round.",
+                    text("Text: ", held.name,
+                         ", windows of the trained length, the same tokens for every pair; half: of the 95 % interval "
+                         "over documents.")};
     const std::string best = text(swaps.best_as_trained, " of ", models.size(),
                                   " weights (rows) have their smallest loss with their own encoding (columns)");
     result.tables.push_back({"matrix", best + ": nats per token", matrix_of(swaps.map)});

@@ -218,10 +218,10 @@ std::string finding_of(const Plan& plan, std::size_t k, const std::vector<std::v
 }
 
 NamedFigures table_of(const Plan& plan, std::size_t k, const std::vector<std::vector<Right>>& encodings) {
-    NamedFigures out{kinds[k].name,
-                     text(finding_of(plan, k, encodings, shown), " (correct answers by length and depth, with Wilson's "
-                                                                 "interval)"),
-                     {{"encoding", "seed", "length", "depth", "right", "of", "share", "low", "high"}, {}, 3}};
+    NamedFigures out{
+        kinds[k].name,
+        text(finding_of(plan, k, encodings, shown), " (correct answers by length and depth, with Wilson's interval)"),
+        {{"encoding", "seed", "length", "depth", "right", "of", "share", "low", "high"}, {}, 3}};
     for (std::size_t e = 0; e < encodings.size(); ++e)
         for (std::size_t s = 0; s < encodings[e].size(); ++s)
             for (std::size_t t = 0; t < plan.times.size(); ++t)
@@ -337,23 +337,20 @@ Result run(const Request& request) {
     result.notes = {
         text("A sequence has a start token, the ", Haystack::hay_count, " most frequent tokens of ", held.name,
              " in their order, and hidden words: each is a key followed by a value, words that occur nowhere else. "
-             "passkey "
-             "hides one word. needle hides three, so that the model must tell the value from two others. The last "
-             "token is "
-             "the key of the question. Guessing has 1 of ",
+             "passkey hides one word. needle hides three, so that the model must tell the value from two others. The "
+             "last token is the key of the question. Guessing has 1 of ",
              Haystack::value_count, " values, or 1 of the 3 in the text."),
         text("Every model has 2 layers, d_model 64 and 4 heads of 16, and is trained with AdamW on sequences of up to ",
              plan.length,
-             " tokens. All lengths and depths are equally frequent, and the same for each encoding. Each length "
-             "and depth has ",
+             " tokens. All lengths and depths are equally frequent, and the same for each encoding. Each length and "
+             "depth has ",
              plan.samples, " questions, the same for all."),
         text("A run is judged by Wilson's interval of its own answers (solved: above ", solved_at,
              " at the trained length; finds most: above ", half,
              "). If the runs of an encoding disagree, it is undecided. With --quick, which trains ",
              tools::fixed_text(100 * quick_effort, 0),
              " % of the steps, all is undecided. A task that is unsolved at the trained length says nothing about "
-             "longer "
-             "texts.")};
+             "longer texts.")};
     return result;
 }
 
@@ -365,11 +362,10 @@ extern const Experiment retrieval_experiment;
 const Experiment retrieval_experiment{
     .name = "retrieval",
     .summary = "Can a model find a hidden word, at any depth and in texts longer than the trained ones?",
-    .details = "A small model for each encoding and seed learns to find a word by its key in the shipped held-out "
-               "text: one hidden "
-               "word (passkey), or one of three (needle). It is tested in texts of 1, 2, 4 and 8 times the trained "
-               "length, at five "
-               "depths. The passkey task is from Mohtashami and Jaggi 2023, arXiv 2305.16300.",
+    .details =
+        "A small model for each encoding and seed learns to find a word by its key in the shipped held-out text: one "
+        "hidden word (passkey), or one of three (needle). It is tested in texts of 1, 2, 4 and 8 times the trained "
+        "length, at five depths. The passkey task is from Mohtashami and Jaggi 2023, arXiv 2305.16300.",
     .options = options,
     .seconds = 500,
     .quick_seconds = 25,

@@ -8,7 +8,6 @@
 #include <cmath>
 
 namespace ordo::lab {
-
 namespace {
 
 using tools::Cell;
@@ -129,32 +128,25 @@ std::string below_guessing(const TaskPlan& plan, std::size_t t, const std::vecto
 std::vector<std::string> notes_of(const TaskPlan& plan) {
     std::vector<std::string> notes{
         text("Every model has 3 layers, d_model 64, 4 heads of 16 and a gated feed-forward layer of 128, and is "
-             "trained with "
-             "AdamW. The lengths of each table are equally frequent. Each encoding gets the same examples in the same "
-             "order, "
-             "none of them twice. Training ends a little after the loss on new examples falls below 0.02 nats a token, "
-             "or "
-             "after the steps of the task. The test has ",
+             "trained with AdamW. The lengths of each table are equally frequent. Each encoding gets the same examples "
+             "in the same order, none of them twice. Training ends a little after the loss on new examples falls below "
+             "0.02 nats a token, or after the steps of the task. The test has ",
              plan.samples, " examples at each length, the same for all encodings of a seed."),
         text(
             "exact is the share of answers without a mistake, their ends included. An encoding has solved a task with ",
             fixed_text(solved_share, 1),
             " or more of them at the trained length. right is the share of correct symbols, each predicted from a "
-            "correct "
-            "beginning, without ends. ended is the share of symbols in whose place the model would have ended the "
-            "answer. "
-            "_low and _high are the 95 % interval over ",
+            "correct beginning, without ends. ended is the share of symbols in whose place the model would have ended "
+            "the answer. _low and _high are the 95 % interval over ",
             plan.seeds, plan.seeds == 1 ? " seed: none." : " seeds (Wilson's)."),
         "Comparisons are between models of one seed that both solved the task. A task that is unsolved at the trained "
         "length says nothing about longer ones.",
         "Models of this size show a shape, not the published gaps.",
         "Cells are empty if an encoding has no positions for so many tokens: a trained table (learned) has rows for "
-        "the "
-        "trained length alone."};
+        "the trained length alone."};
     if (std::find(plan.tasks.begin(), plan.tasks.end(), &find_task("parity")) != plan.tasks.end())
-        notes.emplace_back(
-            "The task parity is a running parity: each token of an answer is the exclusive or of the token "
-            "before it and the next bit. The last token is the parity of all bits.");
+        notes.emplace_back("The task parity is a running parity: each token of an answer is the exclusive or of the "
+                           "token before it and the next bit. The last token is the parity of all bits.");
     return notes;
 }
 

@@ -95,13 +95,12 @@ Judgement far_lengths(const TaskPlan& plan, const AllRuns& all) {
 } // namespace
 
 std::vector<std::string> expected_of_tasks() {
-    return {
-        text("Beyond the trained length, the share of correct symbols falls in the published order (Kazemnejad et al. "
-             "2023): none and t5, then alibi, then ",
-             quarter_rope, ", then sinusoidal; between neighbours of this order, on every task that both solve."),
-        text("No encoding solves a task at ", tools::number_text(far_times),
-             " times the trained length or more: exact match stays below one half for models of this size."),
-        "Rotating a quarter of a head extrapolates further than rotating all of it."};
+    return {text("Beyond the trained length, the share of correct symbols falls in the published order (Kazemnejad et "
+                 "al. 2023): none and t5, then alibi, then ",
+                 quarter_rope, ", then sinusoidal; between neighbours of this order, on every task that both solve."),
+            text("No encoding solves a task at ", tools::number_text(far_times),
+                 " times the trained length or more: exact match stays below one half for models of this size."),
+            "Rotating a quarter of a head extrapolates further than rotating all of it."};
 }
 
 std::vector<std::string> outcomes_of(const TaskPlan& plan, const AllRuns& all) {

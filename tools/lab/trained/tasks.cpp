@@ -50,9 +50,8 @@ Result run(const Request& request) {
     Result result = result_of_tasks(plan, all);
     result.tables.push_back(runs_of_tasks(plan, all));
     if (request.quick)
-        result.notes.emplace_back(
-            "--quick trains a part of a full run: one seed, the task copy, and three encodings, unless "
-            "options say otherwise. One seed decides nothing.");
+        result.notes.emplace_back("--quick trains a part of a full run: one seed, the task copy, and three encodings, "
+                                  "unless options say otherwise. One seed decides nothing.");
     for (const std::string& spec : left_out)
         result.notes.push_back(spec + " is skipped: here it adds the same to every token, like a second `none`.");
     return result;
@@ -66,13 +65,10 @@ extern const Experiment tasks_experiment;
 const Experiment tasks_experiment = {
     .name = "tasks",
     .summary = "Which encodings solve longer tasks than they were trained on?",
-    .details =
-        "A small model for each encoding and seed learns to copy, reverse, recall, add, and find a parity, until it "
-        "solves "
-        "the task or its steps are over. Then it is tested at 1 to 4 times the trained length. After Kazemnejad et al. "
-        "2023, arXiv 2305.19466. The RoPE of that paper rotates a quarter of each head, so rope is tested with its "
-        "full "
-        "width and with a quarter. 5 seeds; --encodings names other encodings.",
+    .details = "A small model for each encoding and seed learns to copy, reverse, recall, add, and find a parity, "
+               "until it solves the task or its steps are over. Then it is tested at 1 to 4 times the trained length. "
+               "After Kazemnejad et al. 2023, arXiv 2305.19466. The RoPE of that paper rotates a quarter of each head, "
+               "so rope is tested with its full width and with a quarter. 5 seeds; --encodings names other encodings.",
     .options = options,
     .seconds = 2900,
     .quick_seconds = 40,

@@ -296,9 +296,7 @@ void judge(const Plan& plan, const AllCosts& all, const StepCosts& steps, Result
     const std::string not_tested =
         text(" could not be tested: ", plan.name(long_sinusoidal), " has not learnt the texts (", figure(least),
              " nats a letter; guessing costs ", figure(std::log(LetterSource::letters)),
-             ", and a model that has learnt "
-             "them costs at most ",
-             figure(learnt_below()), ").");
+             ", and a model that has learnt them costs at most ", figure(learnt_below()), ").");
     const Verdict verdicts[] = {verdict_of(plan, paired(all, short_alibi, long_sinusoidal)),
                                 plan.quick ? Verdict::undecided
                                            : above(paired(all, short_sinusoidal, long_sinusoidal).interval(), 0)};
@@ -359,24 +357,20 @@ Result run(const Request& request) {
              " steps of ", rows, " tokens, in sequences of L or 2 L; ", plan.seeds, " seeds; measured on ",
              plan.windows,
              " windows of 2 L, the same for all. The verdicts are for this budget: an encoding that learns slowly may "
-             "not "
-             "have learnt to use the earlier text. If sinusoids at 2 L have not, nothing is compared with them."),
+             "not have learnt to use the earlier text. If sinusoids at 2 L have not, nothing is compared with them."),
         plan.source.vocabulary() == LetterSource::letters
             ? text("The training texts are generated, with ", LetterSource::letters,
                    " letters. Each text has its own table with the two most frequent successors of each letter. Early "
                    "letters are as useful as late ones, so the cost falls along a text for a model that can use all of "
-                   "it. "
-                   "No natural text is like that; --corpus trains on the bytes of one, without its last tenth.")
+                   "it. No natural text is like that; --corpus trains on the bytes of one, without its last tenth.")
             : text("The training text is the bytes of ", plan.text, "; its last tenth is for the measurement."),
         text("Differences are paired by seed, with Student's 95 % intervals over the seeds. A result is undecided if "
-             "the "
-             "interval contains zero",
+             "the interval contains zero",
              plan.quick ? ", and always with --quick, which trains a tenth of the steps." : "."),
         "Steps of both kinds alternate, with the same number of tokens, and are measured in processor time; the "
-        "interval "
-        "is over pairs of steps. Memory is the memory of the library's trainer after its first step: weights, "
-        "gradients, "
-        "the optimiser's averages and activations. The engine never holds a matrix of all queries by all keys."};
+        "interval is over pairs of steps. Memory is the memory of the library's trainer after its first step: weights, "
+        "gradients, the optimiser's averages and activations. The engine never holds a matrix of all queries by all "
+        "keys."};
     return result;
 }
 
@@ -388,10 +382,9 @@ extern const Experiment train_short_experiment;
 const Experiment train_short_experiment{
     .name = "train-short",
     .summary = "Is ALiBi, trained on short texts, as good as sinusoids trained on texts twice as long?",
-    .details =
-        "Small models trained in this run: ALiBi and sinusoids, each at L and at 2 L, with the same number of tokens "
-        "in a step, all measured in windows of 2 L; time and memory of a training step. The claim is from Press, "
-        "Smith and Lewis 2022, arXiv 2108.12409.",
+    .details = "Small models trained in this run: ALiBi and sinusoids, each at L and at 2 L, with the same number of "
+               "tokens in a step, all measured in windows of 2 L; time and memory of a training step. The claim is "
+               "from Press, Smith and Lewis 2022, arXiv 2108.12409.",
     .options = options,
     .seconds = 180,
     .quick_seconds = 15,

@@ -14,7 +14,6 @@
 #include <cmath>
 
 namespace ordo::lab {
-
 namespace {
 
 using tools::Cell;
@@ -238,8 +237,7 @@ std::string answer_of(const std::vector<WordRow>& rows) {
         two += accuracy_of(row.chase[1]).mean > 0.75;
     }
     return text("With one layer, ", told, " of ", rows.size(),
-                " models tell who hunts whom (more than three answers of "
-                "four are correct)",
+                " models tell who hunts whom (more than three answers of four are correct)",
                 blind.empty() ? "" : "; guessing remains with " + blind,
                 between.empty() ? "" : "; in between: " + between, ". With two layers, ", two, " of ", rows.size(),
                 " do. The three published questions about the next word do not rank encodings.");
@@ -249,39 +247,31 @@ std::vector<std::string> notes_of(const Plan& plan, const std::vector<WordRow>& 
     std::vector<std::string> notes{
         "js_food_is and js_good_is are the distances of the model's next word after the prompt from the words after "
         "\"is\" anywhere in the corpus. js_to_conditional is the distance from the next words in sentences with the "
-        "same "
-        "beginning. Distances are square roots of the Jensen-Shannon divergence in nats, at most sqrt(ln 2) = 0.8326. "
-        "_low "
-        "and _high are the 95 % confidence interval of the mean over " +
+        "same beginning. Distances are square roots of the Jensen-Shannon divergence in nats, at most sqrt(ln 2) = "
+        "0.8326. _low and _high are the 95 % confidence interval of the mean over " +
             std::to_string(plan.seeds) +
             (plan.seeds == 1 ? " seed: none."
                              : " seeds, within the possible range (Wilson's; Student's for nats). If an interval does "
-                               "not decide, the "
-                               "result is undecided."),
+                               "not decide, the result is undecided."),
         "js_food_is cannot rank encodings. A model that ignores \"food\" and predicts the words after \"is\" would "
-        "have 0; "
-        "a model that knows each sentence has the distance of the corpus.",
+        "have 0; a model that knows each sentence has the distance of the corpus.",
         "js_good_is cannot rank encodings either. If no sentence begins with \"good is\", training says nothing about "
-        "the "
-        "next word. A large distance can be noise: an untrained network has one, too.",
+        "the next word. A large distance can be noise: an untrained network has one, too.",
         lines.conditional.food_next == 0
             ? "p_food_next: the corpus goes on with another word, so the correct answer is 0, not a high one; "
               "p_right_next and p_food_in_place ask for the words of the corpus."
             : "p_food_next: P(food) in this corpus is " + number_of(lines.conditional.food_next, 4) +
                   " there (-: no sentence begins with the prompt); p_right_next and p_food_in_place ask for the words "
-                  "of "
-                  "the corpus.",
+                  "of the corpus.",
         study_data::beside(),
         "Table order: columns that end in _1 are of models of one layer, in _2 of two layers; most_change is the "
-        "largest "
-        "over all seeds.",
+        "largest over all seeds.",
         "Each model has attention of eight heads and a gated feed-forward layer, d_model 64, trained for " +
             std::to_string(plan.corpus_steps) + " steps (" + std::to_string(plan.chase_steps) +
             " on the question of order). The published model has attention alone, with 16 heads and a width of 128."};
     if (std::any_of(rows.begin(), rows.end(), [](const WordRow& row) { return row.encoding == "segment"; }))
-        notes.emplace_back(
-            "A sentence has one segment, so segment adds the same to each word: here it is a second `none` "
-            "with other initial weights.");
+        notes.emplace_back("A sentence has one segment, so segment adds the same to each word: here it is a second "
+                           "`none` with other initial weights.");
     return notes;
 }
 
@@ -300,8 +290,7 @@ Result run(const Request& request) {
     if (const std::string missing = missing_words(plan.corpus); !missing.empty())
         result.found.push_back(
             "The corpus lacks " + missing +
-            ": the questions with these words were skipped. The question of order has sentences of its "
-            "own.");
+            ": the questions with these words were skipped. The question of order has sentences of its own.");
     const auto untrained = [&lines](const Field& field) {
         return number_of(over_seeds(lines.untrained, field).mean, 3);
     };
@@ -333,13 +322,12 @@ extern const Experiment word_order_experiment;
 const Experiment word_order_experiment = {
     .name = "word-order",
     .summary = "Which encodings learn the order of words?",
-    .details =
-        "Models of one and two layers learn \"cat chases mouse hunter cat\" and \"cat chases mouse prey mouse\" "
-        "over ordered pairs of ten animals and answer for pairs that they never saw. For each encoding and seed, a "
-        "model of one layer also learns twenty sentences (--corpus for others, a sentence a line) and predicts the "
-        "next word after \"food is\", \"good is\" and \"carbohydrates are\", as in Ben Kurzion, Investigating "
-        "Transformer Positional Encodings (github.com/benkurzion/Transformer). Guessing, word counts, an untrained "
-        "network and the corpus itself are the baselines.",
+    .details = "Models of one and two layers learn \"cat chases mouse hunter cat\" and \"cat chases mouse prey mouse\" "
+               "over ordered pairs of ten animals and answer for pairs that they never saw. For each encoding and "
+               "seed, a model of one layer also learns twenty sentences (--corpus for others, a sentence a line) and "
+               "predicts the next word after \"food is\", \"good is\" and \"carbohydrates are\", as in Ben Kurzion, "
+               "Investigating Transformer Positional Encodings (github.com/benkurzion/Transformer). Guessing, word "
+               "counts, an untrained network and the corpus itself are the baselines.",
     .options = options,
     .seconds = 280,
     .quick_seconds = 85,

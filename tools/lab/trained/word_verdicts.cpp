@@ -68,20 +68,16 @@ Expectations expectations_of(const std::vector<WordRow>& rows, const WordLines& 
         for (const WordRow& row : rows) judgement.add(judge(row, lines), row.encoding);
     };
     add("Every trained model knows the corpus by heart: after \"food is\" its distance from the next words of the "
-        "corpus is "
-        "below 0.05, and below the distance of the word frequencies, with every encoding.",
+        "corpus is below 0.05, and below the distance of the word frequencies, with every encoding.",
         learns_conditional);
     add("On the published measure, the distance from the words after \"is\" anywhere, all models are therefore within "
-        "0.05 "
-        "of a model that knows the corpus by heart. That distance is not 0, so less is not better.",
+        "0.05 of a model that knows the corpus by heart. That distance is not 0, so less is not better.",
         published_measure_meets_its_line);
     add("Right after \"carbohydrates are\", where the corpus never has \"food\", P(food) is below half of chance for "
-        "every "
-        "trained model. Some words later, where the corpus has it, P(food) is above one half.",
+        "every trained model. Some words later, where the corpus has it, P(food) is above one half.",
         food_is_not_next);
     add("One layer without position reads a bag of words: exchanging the two animals changes probabilities only by "
-        "rounding "
-        "(below 0.0001), and exactly half of its answers are correct.",
+        "rounding (below 0.0001), and exactly half of its answers are correct.",
         silent_is_a_bag);
     add("With a position, one layer tells the orders apart: at least three of four answers are correct.",
         others_see_order);
