@@ -5,8 +5,6 @@
 #include "tools/lab/math/tsne.h"
 #include "tools/lab/study/encodings.h"
 
-#include <algorithm>
-#include <cmath>
 #include <map>
 
 namespace ordo::lab {

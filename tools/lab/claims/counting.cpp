@@ -3,7 +3,6 @@
 
 #include "tools/lab/math/numbers.h"
 
-#include <cmath>
 #include <functional>
 
 namespace ordo::lab {

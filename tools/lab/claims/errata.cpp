@@ -4,7 +4,6 @@
 #include "tools/lab/math/numbers.h"
 
 #include <map>
-#include <sstream>
 
 namespace ordo::lab {
 namespace {

@@ -9,9 +9,6 @@
 #include "ops/norm.h"
 #include "tools/model/scores.h"
 
-#include <algorithm>
-#include <cmath>
-
 namespace ordo::lab {
 namespace {
 

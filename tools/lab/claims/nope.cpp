@@ -8,9 +8,6 @@
 #include "tools/lab/math/statistics.h"
 #include "tools/lab/shipped/probe.h"
 
-#include <algorithm>
-#include <cmath>
-
 namespace ordo::lab {
 namespace {
 

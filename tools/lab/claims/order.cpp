@@ -7,10 +7,6 @@
 #include "tools/lab/math/numbers.h"
 #include "tools/lab/study/encodings.h"
 
-#include <algorithm>
-#include <cmath>
-#include <sstream>
-
 namespace ordo::lab {
 namespace {
 

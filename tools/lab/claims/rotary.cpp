@@ -8,8 +8,6 @@
 #include "tools/lab/math/statistics.h"
 #include "tools/lab/study/encodings.h"
 
-#include <algorithm>
-#include <cmath>
 #include <complex>
 
 namespace ordo::lab {

@@ -4,8 +4,6 @@
 #include "tools/lab/math/numbers.h"
 #include "tools/lab/study/encodings.h"
 
-#include <algorithm>
-
 namespace ordo::lab {
 namespace {
 

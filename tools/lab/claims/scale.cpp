@@ -6,9 +6,6 @@
 #include "tools/lab/shipped/trained.h"
 #include "tools/lab/study/encodings.h"
 
-#include <algorithm>
-#include <cmath>
-
 namespace ordo::lab {
 namespace {
 

@@ -4,9 +4,6 @@
 #include "tools/lab/math/numbers.h"
 #include "tools/lab/study/encodings.h"
 
-#include <algorithm>
-#include <cmath>
-
 namespace ordo::lab {
 namespace {
 

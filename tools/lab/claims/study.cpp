@@ -4,7 +4,6 @@
 #include "tools/lab/math/numbers.h"
 #include "tools/lab/trained/word_corpus.h"
 
-#include <algorithm>
 #include <numeric>
 
 namespace ordo::lab::study_data {

@@ -8,8 +8,6 @@
 #include "tools/lab/study/encodings.h"
 #include "tools/model/weights.h"
 
-#include <algorithm>
-#include <cmath>
 #include <map>
 
 namespace ordo::lab {

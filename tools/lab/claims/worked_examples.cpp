@@ -5,9 +5,6 @@
 #include "tools/lab/math/numbers.h"
 #include "tools/lab/study/encodings.h"
 
-#include <algorithm>
-#include <cmath>
-
 namespace ordo::lab {
 namespace {
 

@@ -3,9 +3,7 @@
 
 #include "tools/lab/math/numbers.h"
 
-#include <algorithm>
 #include <map>
-#include <numbers>
 
 namespace ordo::lab {
 namespace {

@@ -10,9 +10,6 @@
 #include "tools/lab/shipped/trained.h"
 #include "tools/lab/study/judgement.h"
 
-#include <algorithm>
-#include <cmath>
-
 namespace ordo::lab {
 namespace {
 

@@ -9,8 +9,6 @@
 #include "tools/model/weights.h"
 #include "tools/train/record.h"
 
-#include <algorithm>
-#include <cmath>
 #include <set>
 
 namespace ordo::lab {

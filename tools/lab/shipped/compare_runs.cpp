@@ -8,9 +8,7 @@
 
 #include "core/error.h"
 
-#include <algorithm>
 #include <set>
-#include <sstream>
 
 namespace ordo::lab {
 namespace {

@@ -8,8 +8,6 @@
 #include "tools/lab/study/judgement.h"
 #include "tools/model/scores.h"
 
-#include <algorithm>
-#include <cmath>
 #include <map>
 
 namespace ordo::lab {

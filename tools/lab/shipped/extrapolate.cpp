@@ -6,8 +6,6 @@
 #include "tools/lab/math/statistics.h"
 #include "tools/lab/shipped/extrapolation.h"
 
-#include <algorithm>
-#include <cmath>
 #include <set>
 
 namespace ordo::lab {

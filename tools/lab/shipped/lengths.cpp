@@ -5,8 +5,6 @@
 #include "tools/lab/math/numbers.h"
 #include "tools/lab/shipped/extrapolation.h"
 
-#include <algorithm>
-
 namespace ordo::lab {
 namespace {
 

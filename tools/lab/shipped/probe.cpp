@@ -6,8 +6,6 @@
 #include "tools/lab/math/ridge.h"
 #include "tools/lab/shipped/hidden_states.h"
 
-#include <cmath>
-
 namespace ordo::lab {
 namespace {
 

@@ -9,9 +9,6 @@
 #include "tools/model/scores.h"
 #include "tools/model/weights.h"
 
-#include <algorithm>
-#include <cmath>
-
 namespace ordo::lab {
 namespace {
 
@@ -150,9 +147,9 @@ Result run(const Request& request) {
         swaps.dearer, " of ", swaps.swapped,
         " swaps predict the text worse than the weights' own encoding, by more than the 95 % interval over documents; ",
         swaps.cheaper, " predict it better, and ", swaps.swapped - swaps.dearer - swaps.cheaper, " are undecided.")};
-    result.found.push_back(
-        text(swaps.refused.rows.size(), " pairs cannot run at all, because the weights lack the tensors or the "
-                                        "dimensions of the other encoding; a table lists the reasons."));
+    result.found.push_back(text(swaps.refused.rows.size(),
+                                " pairs cannot run at all, because the weights lack the tensors or the "
+                                "dimensions of the other encoding; a table lists the reasons."));
     result.found.push_back(text("Without --force-encoding, ", swaps.unforced_refused, " of ", swaps.unforced,
                                 " pairs of different encodings are refused."));
     result.notes = {"nll is the mean negative log-likelihood, in nats per token; ppl is the perplexity, e^nll; "

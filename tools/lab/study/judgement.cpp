@@ -3,8 +3,6 @@
 
 #include "tools/lab/math/numbers.h"
 
-#include <cmath>
-
 namespace ordo::lab {
 
 void Judgement::add(Verdict verdict, const std::string& name) {

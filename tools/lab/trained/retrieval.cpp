@@ -9,9 +9,6 @@
 #include "tools/lab/study/judgement.h"
 #include "tools/lab/trained/haystack.h"
 
-#include <algorithm>
-#include <cmath>
-
 namespace ordo::lab {
 namespace {
 

@@ -5,8 +5,6 @@
 #include "encoding/base/spec.h"
 #include "tools/lab/math/numbers.h"
 
-#include <algorithm>
-
 namespace ordo::lab {
 namespace {
 

@@ -3,7 +3,6 @@
 #include "tools/lab/study/csv.h"
 #include "tools/lab/trained/task_results.h"
 
-#include <algorithm>
 #include <map>
 #include <set>
 

@@ -5,9 +5,6 @@
 
 #include "core/random.h"
 
-#include <algorithm>
-#include <cmath>
-
 namespace ordo::lab {
 namespace {
 

@@ -5,9 +5,6 @@
 #include "tools/lab/trained/task_results.h"
 #include "tools/measure/shapes.h"
 
-#include <algorithm>
-#include <sstream>
-
 namespace ordo::lab {
 namespace {
 

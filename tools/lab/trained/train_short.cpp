@@ -16,9 +16,7 @@
 #include "tools/model/scores.h"
 #include "training.h"
 
-#include <algorithm>
 #include <array>
-#include <cmath>
 #include <ctime>
 #include <malloc.h>
 #include <optional>

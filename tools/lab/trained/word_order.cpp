@@ -10,9 +10,6 @@
 #include "tools/lab/study/judgement.h"
 #include "tools/lab/trained/word_verdicts.h"
 
-#include <algorithm>
-#include <cmath>
-
 namespace ordo::lab {
 namespace {
 

@@ -4,9 +4,7 @@
 #include "core/random.h"
 #include "tools/lab/math/numbers.h"
 
-#include <algorithm>
 #include <array>
-#include <cmath>
 #include <limits>
 
 namespace ordo::lab {

@@ -3,9 +3,6 @@
 
 #include "tools/lab/math/numbers.h"
 
-#include <algorithm>
-#include <cmath>
-
 namespace ordo::lab {
 namespace {
 
