@@ -108,7 +108,7 @@ private:
     static void pause() {
 #if defined(__aarch64__)
         asm volatile("isb"); // on most processors YIELD does nothing; ISB takes about as long as PAUSE
-#else
+#elif defined(__x86_64__)
         __builtin_ia32_pause();
 #endif
     }

@@ -44,7 +44,7 @@ public:
     }
     std::vector<TensorSpec> tensors() const override {
         if (!trained_) return {};
-        const auto start = [slopes = slopes_](auto out, auto) { std::ranges::copy(slopes, out.begin()); };
+        const auto start = [slopes = slopes_](auto out, auto) { std::copy(slopes.begin(), slopes.end(), out.begin()); };
         return {per_head("slopes", InitialValues::from(start))};
     }
 

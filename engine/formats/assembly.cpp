@@ -237,7 +237,8 @@ void Assembly::read_stored(std::int64_t first, std::span<std::byte> out) const {
         const std::span<std::byte> rows = out.subspan((run.to - start) / cols * row, run.count / cols * row);
         store_->read(*run.part->from, run.from / cols * row, rows);
         if (const std::optional<std::size_t> wild = wild_block(type, rows)) {
-            const auto size = static_cast<std::size_t>(block_size(type)), bytes = row_bytes(type, block_size(type));
+            const auto size = static_cast<std::size_t>(block_size(type));
+            const auto bytes = static_cast<std::size_t>(row_bytes(type, block_size(type)));
             std::vector<float> values(size);
             read_blocks(type, rows.subspan(*wild * bytes, bytes), values);
             not_finite(*store_, *run.part->from, values, run.from + *wild * size);

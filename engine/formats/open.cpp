@@ -115,8 +115,9 @@ TextSide text_from_elsewhere(const std::filesystem::path& path, const Taker& mod
 
 bool names_gguf(const std::filesystem::path& path) {
     const std::string ending = path.extension();
-    return std::ranges::equal(ending, std::string_view(".gguf"),
-                              [](unsigned char theirs, char ours) { return std::tolower(theirs) == ours; });
+    constexpr std::string_view wanted = ".gguf";
+    return std::equal(ending.begin(), ending.end(), wanted.begin(), wanted.end(),
+                      [](unsigned char theirs, char ours) { return std::tolower(theirs) == ours; });
 }
 
 Source open_source(const std::filesystem::path& path) {

@@ -242,7 +242,8 @@ std::optional<std::size_t> wild_block(WeightType type, std::span<const std::byte
 }
 
 void read_blocks(WeightType type, std::span<const std::byte> blocks, std::span<float> out) {
-    const auto size = static_cast<std::size_t>(block_size(type)), stride = row_bytes(type, block_size(type));
+    const auto size = static_cast<std::size_t>(block_size(type));
+    const auto stride = static_cast<std::size_t>(row_bytes(type, block_size(type)));
     for (std::size_t b = 0; b < out.size() / size; ++b)
         read_block(type, blocks.data() + b * stride, out.data() + b * size);
 }

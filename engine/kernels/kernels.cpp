@@ -8,7 +8,7 @@
 
 #if defined(__aarch64__)
 #include <sys/auxv.h>
-#else
+#elif defined(__x86_64__)
 #include <cpuid.h>
 #endif
 
@@ -33,7 +33,7 @@ std::vector<KnownSet> known_sets() {
 }
 
 } // namespace
-#else
+#elif defined(__x86_64__)
 extern const Kernels baseline_kernels, avx2_kernels, avxvnni_kernels, avx512_kernels, avx512vnni_kernels,
     avx512bf16_kernels, amx_kernels;
 
@@ -66,6 +66,16 @@ std::vector<KnownSet> known_sets() {
             {avx512vnni_kernels, vnni},
             {avx512bf16_kernels, bf16},
             {amx_kernels, bf16 && runs_tiles(this_tile_machine())}};
+}
+
+} // namespace
+#else // WebAssembly, whose compiler translates SSE4.2
+extern const Kernels baseline_kernels;
+
+namespace {
+
+std::vector<KnownSet> known_sets() {
+    return {{baseline_kernels, true}};
 }
 
 } // namespace

@@ -2,63 +2,15 @@
 #include "text/unicode.h"
 
 #include "core/utf8.h"
-
-#include <utf8proc.h>
+#include "text/unicode_tables.h"
 
 #include <algorithm>
-#include <vector>
 
 namespace ordo::unicode {
+
+using tables::Category;
+
 namespace {
-
-utf8proc_int32_t number(char32_t point) {
-    return static_cast<utf8proc_int32_t>(point);
-}
-
-int combining_class(utf8proc_int32_t point) {
-    return utf8proc_get_property(point)->combining_class;
-}
-
-// The decomposition of each character in a run of UTF-8; marks are not yet ordered.
-std::vector<utf8proc_int32_t> decompose(std::string_view text, bool compatible, const Allowance* allowance) {
-    const auto options = static_cast<utf8proc_option_t>(UTF8PROC_STABLE | UTF8PROC_DECOMPOSE |
-                                                        (compatible ? static_cast<int>(UTF8PROC_COMPAT) : 0));
-    std::vector<utf8proc_int32_t> points;
-    points.reserve(text.size());
-    utf8proc_int32_t parts[32]; // the longest decomposition of a character has 18 (U+FDFA)
-    int boundary = 0;
-    const std::size_t bytes = text.size();
-    while (!text.empty()) {
-        if (allowance != nullptr) allowance->check_growth(bytes, points.size());
-        const Char next = first_char(text);
-        const auto n = utf8proc_decompose_char(number(next.point), parts, std::size(parts), options, &boundary);
-        for (utf8proc_ssize_t i = 0; i < n; ++i) points.push_back(parts[i]);
-        text.remove_prefix(next.length);
-    }
-    return points;
-}
-
-// Sorts the marks between two starters by class, stably. utf8proc swaps neighbours instead, which takes quadratic time.
-void order_marks(std::vector<utf8proc_int32_t>& points) {
-    const auto is_starter = [](utf8proc_int32_t point) { return combining_class(point) == 0; };
-    for (auto at = points.begin(); at != points.end();) {
-        at = std::find_if_not(at, points.end(), is_starter);
-        const auto end = std::find_if(at, points.end(), is_starter);
-        if (end - at > 1)
-            std::stable_sort(at, end, [](auto a, auto b) { return combining_class(a) < combining_class(b); });
-        at = end;
-    }
-}
-
-void append_normalized(std::string_view text, Form form, const Allowance* allowance, std::string& out) {
-    auto points = decompose(text, form == Form::nfkc || form == Form::nfkd, allowance);
-    order_marks(points);
-    auto n = static_cast<utf8proc_ssize_t>(points.size());
-    if (form == Form::nfc || form == Form::nfkc)
-        n = utf8proc_normalize_utf32(points.data(), n,
-                                     static_cast<utf8proc_option_t>(UTF8PROC_STABLE | UTF8PROC_COMPOSE));
-    for (utf8proc_ssize_t i = 0; i < n; ++i) append(static_cast<char32_t>(points[i]), out);
-}
 
 bool is_ascii(std::string_view text) {
     return std::all_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; });
@@ -97,9 +49,12 @@ std::size_t count_chars(std::string_view text) {
 }
 
 void append(char32_t point, std::string& out) {
-    utf8proc_uint8_t bytes[4];
-    const auto n = utf8proc_encode_char(number(point), bytes);
-    out.append(reinterpret_cast<const char*>(bytes), static_cast<std::size_t>(n));
+    const auto put = [&](char32_t byte) { out += static_cast<char>(static_cast<unsigned char>(byte)); };
+    const auto rest = [&](int shift) { put(0x80 | (point >> shift & 0x3f)); };
+    if (point < 0x80) return put(point);
+    if (point < 0x800) return put(0xc0 | point >> 6), rest(0);
+    if (point < 0x10000) return put(0xe0 | point >> 12), rest(6), rest(0);
+    if (point <= 0x10ffff) put(0xf0 | point >> 18), rest(12), rest(6), rest(0);
 }
 
 std::string normalize(std::string_view text, Form form, const Allowance* allowance) {
@@ -109,7 +64,7 @@ std::string normalize(std::string_view text, Form form, const Allowance* allowan
     while (!text.empty()) {
         std::size_t valid = 0;
         while (const std::size_t length = utf8_length(text.substr(valid))) valid += length;
-        append_normalized(text.substr(0, valid), form, allowance, out);
+        tables::append_normalized(text.substr(0, valid), form, allowance, out);
         text.remove_prefix(valid);
         if (text.empty()) break;
         out += text.front();
@@ -123,7 +78,7 @@ void append_lower(char32_t point, std::string& out) {
         out += "i\u0307";
         return;
     }
-    append(static_cast<char32_t>(utf8proc_tolower(number(point))), out);
+    append(tables::lower(point), out);
 }
 
 bool is_white_space(char32_t point) {
@@ -133,59 +88,49 @@ bool is_white_space(char32_t point) {
 }
 
 bool is_number(char32_t point) {
-    const auto category = utf8proc_category(number(point));
-    return category >= UTF8PROC_CATEGORY_ND && category <= UTF8PROC_CATEGORY_NO;
+    const auto category = tables::category(point);
+    return category >= Category::nd && category <= Category::no;
 }
 
 bool is_punctuation(char32_t point) {
     if (point < 0x80)
         return (point >= 33 && point <= 47) || (point >= 58 && point <= 64) || (point >= 91 && point <= 96) ||
                (point >= 123 && point <= 126);
-    const auto category = utf8proc_category(number(point));
-    return category >= UTF8PROC_CATEGORY_PC && category <= UTF8PROC_CATEGORY_PO;
+    const auto category = tables::category(point);
+    return category >= Category::pc && category <= Category::po;
 }
 
 bool is_mark(char32_t point) {
-    const auto category = utf8proc_category(number(point));
-    return category >= UTF8PROC_CATEGORY_MN && category <= UTF8PROC_CATEGORY_ME;
+    const auto category = tables::category(point);
+    return category >= Category::mn && category <= Category::me;
 }
 
 bool is_nonspacing_mark(char32_t point) {
-    return utf8proc_category(number(point)) == UTF8PROC_CATEGORY_MN;
+    return tables::category(point) == Category::mn;
 }
 
 bool is_other(char32_t point) {
-    const auto category = utf8proc_category(number(point));
-    return category == UTF8PROC_CATEGORY_CC || category == UTF8PROC_CATEGORY_CF || category == UTF8PROC_CATEGORY_CO;
+    const auto category = tables::category(point);
+    return category == Category::cc || category == Category::cf || category == Category::co;
 }
 
 // Alphabetic is letters, Nl, some marks, and the enclosed letters among the symbols (PropList, Other_Alphabetic).
 bool is_word(char32_t point) {
-    const auto category = utf8proc_category(number(point));
-    const bool letter = category >= UTF8PROC_CATEGORY_LU && category <= UTF8PROC_CATEGORY_LO;
+    const auto category = tables::category(point);
+    const bool letter = category >= Category::lu && category <= Category::lo;
     const bool enclosed = (point >= 0x24b6 && point <= 0x24e9) || (point >= 0x1f130 && point <= 0x1f149) ||
                           (point >= 0x1f150 && point <= 0x1f169) || (point >= 0x1f170 && point <= 0x1f189);
     const bool joiner = point == 0x200c || point == 0x200d;
-    return letter || is_mark(point) || category == UTF8PROC_CATEGORY_ND || category == UTF8PROC_CATEGORY_NL ||
-           category == UTF8PROC_CATEGORY_PC || enclosed || joiner;
+    return letter || is_mark(point) || category == Category::nd || category == Category::nl ||
+           category == Category::pc || enclosed || joiner;
 }
 
 int columns_of(char32_t point) {
-    return utf8proc_charwidth(number(point));
+    return tables::columns(point);
 }
 
 std::size_t grapheme_length(std::string_view text) {
-    Char last = first_char(text);
-    std::size_t end = last.length;
-    if (utf8_length(text) == 0) return end;
-    utf8proc_int32_t state = 0;
-    while (utf8_length(text.substr(end)) != 0) {
-        const Char next = first_char(text.substr(end));
-        if (utf8proc_grapheme_break_stateful(number(last.point), number(next.point), &state)) break;
-        end += next.length;
-        last = next;
-    }
-    return end;
+    return utf8_length(text) == 0 ? 1 : tables::grapheme_length(text);
 }
 
 } // namespace ordo::unicode

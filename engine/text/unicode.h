@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Unicode for tokenizers: UTF-8 to code points and back, normal forms, categories. utf8proc (2.8: Unicode 15) has the
-// tables; only unicode.cpp includes it. Text may contain any bytes. A byte outside well-formed sequences counts as one
-// character, U+FFFD, and no function here changes it.
+// tables (unicode_tables.h). Text may contain any bytes. A byte outside well-formed sequences counts as one character,
+// U+FFFD, and no function here changes it.
 #pragma once
 
 #include "text/allowance.h"

@@ -86,7 +86,8 @@ TableRows make_heads(int n_heads, std::vector<std::string> header,
     return make_table(std::move(header), n_heads,
                       [numbers = std::move(numbers)](std::int64_t head, std::span<double> out) {
                           out[0] = static_cast<double>(head);
-                          std::ranges::copy(numbers(static_cast<int>(head)), out.begin() + 1);
+                          const std::vector<double> row = numbers(static_cast<int>(head));
+                          std::copy(row.begin(), row.end(), out.begin() + 1);
                       });
 }
 
