@@ -7,6 +7,7 @@
 #include "encoding/base/spec.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace ordo {
 
@@ -15,6 +16,10 @@ struct Parameter {
     std::string name;
     std::string fallback; // the default, as text: "10000", "sqrt(d_model)"
     std::string meaning;
+    // Of a single number: the range, which includes both ends, and whether it is whole. NaN for other parameters.
+    double least = std::numeric_limits<double>::quiet_NaN(), most = least;
+    bool whole = false;
+    std::vector<std::string> words = {}; // of a choice
 };
 
 class Params {
@@ -59,9 +64,9 @@ public:
 private:
     std::size_t index(std::string_view name, std::size_t now, std::initializer_list<std::string_view> words,
                       std::string_view meaning, std::string_view fallback);
-    // Writes or lists a parameter with this value.
+    // Writes or lists a parameter with this value. Returns the entry of the list; null in the other runs.
     template <class Value>
-    void show(std::string_view name, const Value& value, std::string_view text, std::string_view meaning);
+    Parameter* show(std::string_view name, const Value& value, std::string_view text, std::string_view meaning);
 
     const SpecItem* read_ = nullptr;
     SpecWriter* write_ = nullptr;
