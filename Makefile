@@ -197,7 +197,7 @@ lint: ## format, clang-tidy, floors, sizes, README, words
 format: ## clang-format everything
 	@git ls-files '*.cpp' '*.h' | xargs clang-format -i
 
-include tools/make/install.mk tools/make/weights.mk tools/make/mpi.mk
+include tools/make/install.mk tools/make/weights.mk tools/make/mpi.mk tools/make/web.mk
 
 clean: ## remove build/
 	rm -rf build

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: MIT
+# Ordo in the browser: build/web, a folder of static files. The engine is WebAssembly, compiled by emscripten. The files
+# of tools/web/doors take the place of engine files of the same name.
+
+.PHONY: web test-web
+EMXX ?= em++
+WEB := build/web
+web_doors := $(wildcard tools/web/doors/*.cpp)
+web_engine := $(filter-out engine/examples/% engine/c/% engine/training/% engine/io/shipped.cpp $(arm64_kernels) \
+  $(filter-out %/baseline.cpp,$(x86_kernels)) $(addprefix %/,$(notdir $(web_doors))), \
+  $(wildcard engine/*.cpp engine/*/*.cpp engine/*/*/*.cpp models/*.cpp))
+WEB_OBJECTS := $(patsubst %.cpp,build/wasm/%.o,$(web_engine) $(web_doors) $(wildcard tools/web/*.cpp))
+WEB_FLAGS := -std=c++20 -msimd128 -msse4.2 -fwasm-exceptions -fno-math-errno -DNDEBUG -DORDO_INTERNAL_GEMM \
+  -Wall -Wextra -Wno-unknown-pragmas -Wno-pass-failed -Itools/web/doors -Iengine -I. -isystem build/wasm/include
+# Debian's emscripten finds its packages of node there.
+web_env := NODE_PATH=$${NODE_PATH:-/usr/share/nodejs}
+web_compile = $(Q)$(web_env) $(EMXX) $(WEB_FLAGS) $(WEB_LEVEL) -MMD -MP
+
+$(addprefix build/wasm/engine/,io/%.o formats/%.o text/%.o) build/wasm/models/%.o build/wasm/tools/%.o: WEB_LEVEL := -O2
+build/wasm/%: WEB_LEVEL := -O3
+build/wasm/flags: tools/make/web.mk
+	@mkdir -p $(@D)/include
+	@ln -sfn /usr/include/nlohmann $(@D)/include/nlohmann
+	@echo '$(EMXX) $(WEB_FLAGS)' >$@.new; cmp -s $@.new $@ && rm $@.new || mv $@.new $@
+build/wasm/precompiled.pch: engine/core/precompiled.h build/wasm/flags
+	$(call say,PCH  )
+	$(web_compile) -include tools/web/doors/missing.h -x c++-header $< -o $@
+# The header that holds what the compiler's library lacks comes with the precompiled one.
+build/wasm/%.o: %.cpp build/wasm/precompiled.pch
+	@mkdir -p $(@D)
+	$(call say,EM++ )
+	$(web_compile) -include-pch build/wasm/precompiled.pch -c $< -o $@
+
+WEB_LINK := -O3 -fwasm-exceptions -sMODULARIZE=1 -sEXPORT_ES6=1 -sENVIRONMENT=web,worker -sALLOW_MEMORY_GROWTH=1 \
+  -sMAXIMUM_MEMORY=4GB -sFORCE_FILESYSTEM=1 -sEXPORTED_RUNTIME_METHODS=FS,ccall -sEXPORTED_FUNCTIONS=_malloc,_free
+$(WEB)/ordo.js: $(WEB_OBJECTS)
+	@mkdir -p $(@D)
+	$(call say,LINK ,$@)
+	$(Q)$(web_env) $(EMXX) $(WEB_LINK) $^ -o $@
+-include $(WEB_OBJECTS:.o=.d) build/wasm/precompiled.d
+
+web_site := $(wildcard tools/web/*.html tools/web/*.js tools/web/*.css)
+web_weights := $(wildcard weights/*.safetensors)
+$(WEB)/models.json: tools/scripts/web_models.mjs $(web_weights)
+	@rm -rf $(@D)/weights && mkdir -p $(@D)/weights
+	@cp $(web_weights) $(@D)/weights
+	$(Q)node $< weights >$@
+
+web: ## build/web: Ordo as a static site, whose engine runs in the browser; needs emscripten
+	$(call needs,$(EMXX),emscripten nodejs nlohmann-json3-dev)
+	@$(MAKE) $(WEB)/ordo.js $(WEB)/models.json
+	@rm -f $(filter-out $(WEB)/ordo.js,$(wildcard $(WEB)/*.html $(WEB)/*.js $(WEB)/*.css))
+	@cp $(web_site) $(WEB)
+	@echo "$(WEB): a static site; to look at it: python3 -m http.server -d $(WEB)"
+test-web: web program test-binary ## prove it: the module against the program, and the page in headless Chromium
+	@scratch=$$(mktemp -d); ORDO_TEST_WEB=1 SCRATCH=$$scratch tests/web/run.sh $(BUILD); status=$$?; rm -rf "$$scratch"; exit $$status

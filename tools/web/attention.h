@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: MIT
+// How the heads of a model attend in one pass, and the part of its encoding in that.
+#pragma once
+
+#include "ordo.h"
+
+namespace ordo::web {
+
+struct Attention {
+    // Three times [layers * heads * n * n], a row for each query: the weights (0 where masked), the scores as the
+    // softmax gets them, and the scores without the encoding (NaN where masked): those before it acts in each layer, or
+    // for an encoding of the input, those of the same weights without it.
+    std::vector<float> numbers;
+    std::string adds; // "bias", "rotation", "input" or "nothing"
+};
+
+// Throws Error(limit) for a text of more than 512 tokens.
+Attention look(const Model& model, std::span<const Token> tokens);
+
+} // namespace ordo::web
