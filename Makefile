@@ -51,7 +51,7 @@ OTHER_KERNELS := $(if $(filter aarch64,$(MACHINE)),$(x86_kernels),$(arm64_kernel
 LIB_SOURCES := $(filter-out engine/examples/% $(OTHER_KERNELS),$(wildcard engine/*.cpp engine/*/*.cpp engine/*/*/*.cpp models/*.cpp))
 MAINS := tools/main.cpp tools/lab/main.cpp
 LAB_SOURCES := $(filter-out $(MAINS),$(wildcard tools/lab/*.cpp tools/lab/*/*.cpp))
-TOOL_SOURCES := $(filter-out %_mpi.cpp $(MAINS) tools/lab/%,$(wildcard tools/*/*.cpp)) bench/programs/program.cpp
+TOOL_SOURCES := $(filter-out %_mpi.cpp $(MAINS) tools/lab/% tools/web/%,$(wildcard tools/*/*.cpp)) bench/programs/program.cpp
 TEST_SOURCES := $(filter-out tests/fuzz/% tests/install/%,$(wildcard tests/*.cpp tests/*/*.cpp))
 ifeq ($(MACHINE),aarch64) # who may use tiles
 TEST_SOURCES := $(filter-out tests/kernels/tiles_test.cpp,$(TEST_SOURCES))
