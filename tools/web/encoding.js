@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: MIT
+// The encoding itself: the engine's tables as pictures, with sliders for the parameters.
+import { $, $$, bar, choice, el, encoding_of, largest, later, mark, number, range, read, slider } from './kit.js';
+import { clocks, colour, curves, diverging, heat } from './draw.js';
+
+const section = $('#encoding'), pictures = $('.pictures', section);
+const form = $('form', section), status = $('.status', section);
+const places = { embed: 'on the words’ numbers, before the first layer', rotate: 'on queries and keys, in each layer',
+  bias: 'on the scores, in each layer', rescore: 'on a whole row of scores, in each layer',
+  sink: 'in the softmax of each layer', observe: 'by reading the words’ numbers, in each layer',
+  mix: 'on the collected values, in each layer' };
+// Without a slider: the parameters of rare choices, and those that the view sets itself or does not show.
+const rare = /^(yarn|llama3|longrope|dynamic|of the latter)/;
+const hidden = /^(width|pairing|interleaved|original|offset|attention|count|length)$/;
+let app, state, about, initial = {}, drawings = [], turn = 0;
+
+const acts = (moment) => about.acts.split('+').includes(moment);
+// The shipped model that was trained with the encoding, if it has trained numbers.
+const trained_model = () => about.trainable
+  ? app.models.find(({ name, encoding }) => name !== 'storyteller' && encoding_of(encoding) === about.name) : undefined;
+const changes = () => about.parameters.map(({ name }) => name).filter((name) => name in initial &&
+  state[name] !== initial[name] && !(name === 'factor' && state.scaling === 'none'));
+
+function parameter({ name, help, words, min, max, integer, default: text }) {
+  const value = text === 'context' ? 256 : Number(text);
+  if (rare.test(help) || hidden.test(name)) return [];
+  if (words?.length) return [choice(name, name, words.filter((word) => word !== 'longrope'), text, help)];
+  if (!text || !Number.isFinite(value) || !(max > min)) return [];
+  const log = value >= 1000 && !integer, most = Math.min(max, value * (log ? 100 : name === 'factor' ? 16 : 4) || 1);
+  const step = integer ? 1 : 10 ** Math.floor(Math.log10(most / 10));
+  const least = log ? value / 1000 : Math.max(0, Math.ceil(min / step) * step);
+  return [slider(name, name, { min: least, max: most, step, value, log, help })];
+}
+
+// Makes the sliders of the encoding in an address.
+export function prepare({ e }) {
+  about = app.about(e) ?? app.about('rope');
+  const model = trained_model(), place = acts('rotate') || acts('embed'), dials = about.parameters.flatMap(parameter);
+  const add = (wanted, ...args) => { if (wanted) dials.push(slider(...args)); };
+  if (about.tables.length > 1) dials.push(choice('what', 'table', about.tables, about.tables[0]));
+  add((place && about.name !== 'segment') || acts('bias'), 'rows', 'positions',
+    { min: 8, max: 512, step: 8, value: acts('rotate') ? 128 : 64 });
+  add(place && !model, 'dim', 'width', { min: 4, max: acts('rotate') ? 64 : 128, step: 4, value: 32, unit: 'numbers' });
+  add(acts('rotate'), 'at', 'clocks at position', { min: 0, max: 127, value: 5 });
+  add(about.acts && !place && !model, 'heads', 'heads', { min: 1, max: 16, value: 8 });
+  add(acts('bias') && !place, 'head', 'head of the map', { min: 1, max: model ? 4 : 16, value: 1 });
+  add(model && !acts('embed'), 'layer', 'layer', { min: 1, max: 5, value: 1 });
+  $('.dials', form).replaceChildren(...dials);
+  initial = read(form);
+}
+
+function facts(spec) {
+  const line = (term, ...value) => el('div', {}, el('dt', {}, term), el('dd', {}, ...value));
+  const paper = about.paper.split(/(arXiv \d{4}\.\d{4,5}|github\.com\/\S+)/).map((part) => /^(arXiv|github)/.test(part)
+    ? el('a', { href: `https://${part.replace('arXiv ', 'arxiv.org/abs/')}` }, part) : part);
+  $('.facts', section).replaceChildren(el('h2', {}, mark(about.name, about.name, section), about.name),
+    el('p', { className: 'idea' }, `It ${about.summary}.`), el('dl', {}, line('Formula', el('pre', {}, about.formula)),
+      line('Acts', about.acts.split('+').map((moment) => places[moment] ?? 'nowhere').join('; ')),
+      line('Paper', ...paper), line('Cost', `${number(about.cost)} % of the operations of the layers, over 256 tokens`),
+      line('In Ordo', el('code', {}, `--encoding ${spec}`))));
+}
+
+// Appends a picture of index.html's template. values fill its caption.
+function picture(name, values, draw) {
+  const figure = $(`[data-picture=${name}]`, $('#pictures').content).cloneNode(true), canvas = $('canvas', figure);
+  for (const slot of $$('[data-value]', figure)) slot.textContent = values[slot.dataset.value];
+  canvas.ariaLabel = $('figcaption', figure).textContent.replace(/\s+/g, ' ').trim();
+  pictures.append(figure);
+  drawings.push(() => draw(canvas, colour('--mark', section)));
+}
+
+// A table's numbers by row and column, and its number of rows.
+const parts = ({ values, columns }) => ({ at: (row, col) => values[row * columns.length + col],
+  rows: values.length / columns.length });
+
+function draw_rotation(table) { // position, pair, angle, cos, sin, and of xpos the scale
+  const { at, rows: all } = parts(table), pairs = range(all).findIndex((row) => at(row, 0) !== at(0, 0));
+  const rows = all / pairs, position = Math.min(rows - 1, Number(state.at));
+  const value = (row, pair, name) => {
+    const column = table.columns.indexOf(name);
+    return column < 0 ? 1 : at(row * pairs + pair, column);
+  };
+  const hands = range(pairs).map((k) => ({ angle: value(position, k, 'angle'), length: value(position, k, 'scale'),
+    name: number(2 * Math.PI / value(1, k, 'angle')) }));
+  const score = (d) => range(pairs).reduce((sum, k) => sum + value(d, k, 'cos') * value(d, k, 'scale'), 0) / pairs;
+  const points = range(rows).map((d) => [d, score(d)]);
+  picture('clocks', { position }, (canvas, tint) => clocks(canvas, hands, tint));
+  picture('score', {}, (canvas, tint) => curves(canvas, [{ points, tint }], 'distance in positions', 'share'));
+  picture('cosines', {}, (canvas) =>
+    heat(canvas, rows, pairs, (r, k) => value(r, k, 'cos'), diverging(1), 'pair', 'position'));
+}
+
+async function draw_bias(table, request) {
+  const { at, rows } = parts(table), heads = range(Number(state.heads ?? 4)), most = largest(table.values);
+  const all = await Promise.all(heads.map((head) => app.engine.table(request.spec, { ...request, head })));
+  const line = (head, tint) => ({ tint, ...(head === request.head ? { width: 4 } : { width: 1.5, alpha: 0.5 }),
+    points: range(rows).map((d) => [d, parts(all[head]).at(rows - 1, rows - 1 - d)]) });
+  const masked = (row, col) => col > row ? NaN : at(row, col);
+  picture('bias', {}, (canvas, tint) =>
+    curves(canvas, heads.map((head) => line(head, tint)), 'distance in positions', 'added to the score'));
+  picture('map', { head: request.head + 1 }, (canvas) =>
+    heat(canvas, rows, rows, masked, diverging(most), 'key', 'query', { height: Math.min(440, canvas.clientWidth) }));
+}
+
+function draw_rows(table) { // a row for each position, or for each distance
+  const { at, rows } = parts(table), skip = table.columns[0] === 'distance' ? 1 : 0;
+  const axis = skip ? 'distance' : { cope: 'count', segment: 'segment' }[about.name] ?? 'position';
+  const cols = table.columns.length - skip, first = skip ? at(0, 0) : 0, value = (row, col) => at(row, skip + col);
+  const most = largest(range(rows * cols).map((i) => value(Math.floor(i / cols), i % cols)));
+  const some = [...new Set([0, 0.25, 0.5, 0.75].map((share) => 2 * Math.floor(share * cols / 2)))];
+  const line = (col, i, tint) => ({ tint, width: 4 - i, alpha: 1 - 0.2 * i,
+    points: range(rows).map((row) => [first + row, value(row, col)]) });
+  picture('rows', { axis, low: number(-most), high: number(most) }, (canvas) =>
+    heat(canvas, rows, cols, value, diverging(most), 'column', axis, { height: 380, first }));
+  picture('columns', { some: some.join(', ') }, (canvas, tint) =>
+    curves(canvas, some.map((col, i) => line(col, i, tint)), axis, 'value', 380));
+}
+
+function draw_spiral(table) { // position, angle, scale
+  const { at, rows } = parts(table);
+  const points = range(rows).map((r) => [at(r, 2) * Math.cos(at(r, 1)), at(r, 2) * Math.sin(at(r, 1))]);
+  picture('spiral', {}, (canvas, tint) => curves(canvas, [{ points, tint, dots: true, width: 1 }],
+    'first number of a pair', 'second number', canvas.clientWidth - 16));
+}
+
+function draw_list(table) { // few columns, of which the first names the rows
+  const { at, rows } = parts(table), [first, ...others] = table.columns, from = first === 'head' ? 1 : 0;
+  others.forEach((name, c) => {
+    const points = range(rows).map((r) => [at(r, 0), at(r, c + 1)]), most = largest(points.map(([, v]) => v)) || 1;
+    const line = ([x, v]) => el('tr', {}, el('th', { scope: 'row' }, `${first} ${number(x + from)}`),
+      el('td', {}, bar(Math.abs(v) / most, 'meter'), number(v)));
+    if (rows > 16) picture('list', { name }, (canvas, tint) => curves(canvas, [{ points, tint }], first, name));
+    else pictures.append(el('table', { className: 'list' }, el('caption', {}, name), ...points.map(line)));
+  });
+}
+
+async function update() {
+  const mine = ++turn, model = trained_model(), parameters = changes().map((name) => `${name}=${state[name]}`).join();
+  const spec = about.name + (parameters && `:${parameters}`);
+  const request = { spec, rows: Number(state.rows ?? 8), what: state.what ?? '' };
+  facts(spec);
+  pictures.ariaBusy = true;
+  try {
+    if (!about.acts) throw new Error('There are no numbers. Only the mask tells the order.');
+    if (state.dim) Object.assign(request, { dim: Number(state.dim), heads: 1 });
+    if (state.heads) Object.assign(request, { dim: 8 * state.heads, heads: Number(state.heads) });
+    if (state.head) request.head = Math.min(state.head, state.heads ?? 4) - 1;
+    if (state.layer) request.layer = state.layer - 1;
+    if (model && !parameters) request.file = (await app.open(model, status)).file;
+    const table = await app.engine.table(spec, request), [first, second] = table.columns;
+    if (mine !== turn) return;
+    pictures.style.minHeight = `${pictures.offsetHeight}px`; // so that the page does not jump
+    pictures.replaceChildren();
+    drawings = [];
+    const [draw, used] = second === 'pair' ? [draw_rotation, 'rows dim at'] // and the sliders that the table depends on
+      : /^key\d/.test(first) ? [draw_bias, 'rows heads head layer'] : second === 'angle' ? [draw_spiral, 'rows']
+        : /^dim\d/.test(first) ? [draw_rows, 'rows dim layer'] : /^dim\d/.test(second) ? [draw_rows, 'dim layer']
+          : [draw_list, first === 'head' ? 'heads layer' : 'rows layer'];
+    for (const name of ['rows', 'dim', 'at', 'heads', 'head', 'layer']) {
+      const control = $(`[name=${name}]`, form);
+      if (control) control.parentNode.hidden = !used.includes(name);
+    }
+    await draw(table, request);
+    if (mine !== turn) return;
+    redraw();
+    status.textContent = request.file ? `These are the numbers of the trained model ${model.name}.`
+      : about.trainable ? 'Training begins with these numbers.' : '';
+  } catch (error) {
+    if (mine !== turn) return;
+    drawings = [];
+    pictures.replaceChildren(el('p', { className: 'idea' }, error.message));
+    status.textContent = '';
+  }
+  pictures.style.minHeight = '';
+  pictures.ariaBusy = false;
+}
+
+const update_soon = later(update, 30);
+export function start(page) { app = page; prepare({}); }
+export function enter(now) { state = now; update(); }
+export function change(now, control) {
+  state = now;
+  if (control.name === 'e') location.hash = `#encoding?e=${control.value}`; // page.js calls prepare()
+  else update_soon();
+}
+export function redraw() { for (const draw of drawings) draw(); }
