@@ -158,7 +158,7 @@ async function update() {
           : [draw_list, first === 'head' ? 'heads layer' : 'rows layer'];
     for (const name of ['rows', 'dim', 'at', 'heads', 'head', 'layer']) {
       const control = $(`[name=${name}]`, form);
-      if (control) control.parentNode.hidden = !used.includes(name);
+      if (control) control.parentNode.hidden = !used.split(' ').includes(name);
     }
     await draw(table, request);
     if (mine !== turn) return;
