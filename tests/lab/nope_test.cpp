@@ -5,7 +5,6 @@
 #include "tests/model/small_models.h"
 #include "tools/lab/claims/counting.h"
 #include "tools/lab/math/ridge.h"
-#include "tools/lab/shipped/hidden_states.h"
 #include "tools/lab/shipped/probe.h"
 
 #include <cmath>

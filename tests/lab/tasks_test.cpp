@@ -3,7 +3,7 @@
 #include "tests/lab/lab_run.h"
 #include "tests/temp_dir.h"
 #include "tools/lab/study/judgement.h"
-#include "tools/lab/trained/task_results.h"
+#include "tools/lab/trained/task_runs.h"
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 // If an encoding has fewer positions than needed, the error names it. Sessions are tested elsewhere.
 #include "tests/tools/program.h"
 #include "tests/train/training.h"
-#include "tools/lab/shipped/hidden_states.h"
+#include "tools/lab/shipped/probe.h"
 #include "tools/lab/study/encodings.h"
 #include "tools/lab/study/small_models.h"
 

@@ -3,9 +3,9 @@
 #include "core/error.h"
 #include "model/model.h"
 #include "tools/lab/math/numbers.h"
-#include "tools/lab/shipped/compare_verdicts.h"
+#include "tools/lab/shipped/compare_runs.h"
 #include "tools/lab/shipped/extrapolation.h"
-#include "tools/lab/trained/task_results.h"
+#include "tools/lab/trained/task_runs.h"
 #include "tools/model/weights.h"
 #include "tools/train/record.h"
 

@@ -2,6 +2,7 @@
 // Training runs that differ by encoding and seed: their losses on the documents of a text, and comparisons of these.
 #pragma once
 
+#include "tools/lab/lab.h"
 #include "tools/lab/math/comparisons.h"
 #include "tools/lab/math/statistics.h"
 
@@ -73,6 +74,10 @@ std::vector<Judged> listed_pairs(const std::vector<Group>& groups, const Spread&
 
 // The shortest names that tell the groups apart: rope; rotate-stretch:period=6; pattern(rope,none); or the full spec.
 void name_groups(std::vector<Group>& groups);
+
+// Which encodings lose less than others, by more than chance: sentences, tables and pictures. groups: sorted, the best
+// first.
+void judge(const std::vector<Group>& groups, Result& result);
 
 // The results that bench/seeds.sh keeps of runs whose weights are too large to ship.
 struct KeptRuns {

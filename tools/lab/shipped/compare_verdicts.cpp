@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-#include "tools/lab/shipped/compare_verdicts.h"
-
 #include "tools/lab/math/numbers.h"
+#include "tools/lab/shipped/compare_runs.h"
 
 namespace ordo::lab {
 namespace {

@@ -2,9 +2,10 @@
 #include "tools/lab/shipped/probe.h"
 
 #include "core/error.h"
+#include "encoding/base/stack.h"
+#include "model/model.h"
 #include "tools/lab/math/numbers.h"
 #include "tools/lab/math/ridge.h"
-#include "tools/lab/shipped/hidden_states.h"
 
 namespace ordo::lab {
 namespace {
@@ -44,6 +45,23 @@ std::vector<std::vector<float>> states_of(const Model& model, std::span<const st
 }
 
 } // namespace
+
+std::vector<Tensor> hidden_states(const Model& model, std::span<const Token> tokens) {
+    const auto n = static_cast<int>(tokens.size());
+    check_reach(impl_of(model).encodings, n);
+    std::vector<Tensor> all;
+    Session session(model, {.capacity = n, .chunk = n});
+    session.watch({.states =
+                       [&](int, int, ConstView states) {
+                           Tensor copy(states.rows, states.cols);
+                           for (int i = 0; i < states.rows; ++i)
+                               std::copy_n(states.row(i), states.cols, copy.view().row(i));
+                           all.push_back(std::move(copy));
+                       },
+                   .weights = {}});
+    session.feed(tokens);
+    return all;
+}
 
 Probe probe(const Model& model, const Text& text, int most_windows) {
     const int length = model.context();

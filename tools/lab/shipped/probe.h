@@ -2,9 +2,14 @@
 // Can a linear probe read a token's position from the hidden states of a trained model?
 #pragma once
 
+#include "core/tensor.h"
 #include "tools/lab/shipped/trained.h"
 
 namespace ordo::lab {
+
+// The residual stream: the input of the first layer and the output of each layer, [n_layers + 1] of [tokens, d_model];
+// positions 0, 1, ...
+std::vector<Tensor> hidden_states(const Model& model, std::span<const Token> tokens);
 
 struct LayerError {
     double error = 0;          // mean absolute error in positions, on held-out windows

@@ -4,7 +4,7 @@
 #include "core/error.h"
 #include "io/base_name.h"
 #include "tools/cli/inputs.h"
-#include "tools/lab/trained/task_results.h"
+#include "tools/lab/trained/task_runs.h"
 #include "tools/model/scores.h"
 #include "tools/model/weights.h"
 

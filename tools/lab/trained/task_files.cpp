@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tools/lab/math/numbers.h"
 #include "tools/lab/study/csv.h"
-#include "tools/lab/trained/task_results.h"
+#include "tools/lab/trained/task_runs.h"
 
 #include <map>
 #include <set>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tools/lab/trained/task_results.h"
+#include "tools/lab/trained/task_runs.h"
 
 #include "tools/lab/math/numbers.h"
 #include "tools/lab/study/judgement.h"

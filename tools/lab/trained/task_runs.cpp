@@ -112,8 +112,7 @@ TaskScore score(const Model& model, const Task& task, int length, int samples, s
     return sum;
 }
 
-Grid<TaskRun> train_all(const TaskPlan& plan, std::uint64_t seed,
-                        const std::function<void(const std::string&)>& progress) {
+AllRuns train_all(const TaskPlan& plan, std::uint64_t seed, const std::function<void(const std::string&)>& progress) {
     GridPlan study{{}, {}, plan.encodings, plan.seeds};
     for (const Task* task : plan.tasks) {
         study.conditions.push_back(recipe_of(*task));

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Models trained on a task until they solve it, and their answers at lengths not seen in training.
+// Models trained on a task until they solve it, and their answers at lengths not seen in training: as verdicts, tables,
+// pictures and sentences, and as a file, from which runs of several machines are combined.
 #pragma once
 
 #include "tools/lab/math/statistics.h"
 #include "tools/lab/study/grid.h"
 #include "tools/lab/trained/synthetic.h"
 
+#include <filesystem>
 #include <functional>
 
 namespace ordo::lab {
@@ -53,8 +55,37 @@ Share beyond_of(const TaskRuns& runs);
 int length_of(const Task& task, double times);
 Recipe recipe_of(const Task& task);
 TaskScore score(const Model& model, const Task& task, int length, int samples, std::uint64_t seed);
-// [task][encoding]
-Grid<TaskRun> train_all(const TaskPlan& plan, std::uint64_t seed,
-                        const std::function<void(const std::string&)>& progress);
+using AllRuns = Grid<TaskRun>; // [task][encoding][seed]
+AllRuns train_all(const TaskPlan& plan, std::uint64_t seed, const std::function<void(const std::string&)>& progress);
+
+// ---- Expectations from before any training, and their verdicts --------------------------------
+
+// A quarter of the head in recipe_of().
+inline constexpr const char* quarter_rope = "rope:width=4";
+
+std::vector<std::string> expected_of_tasks();
+// A sentence for each expectation, and one for the published order over all tasks.
+std::vector<std::string> outcomes_of(const TaskPlan& plan, const AllRuns& all);
+// The encodings that solved a task, in how many seeds and steps, and the encodings that did not.
+std::string solvers_of(const TaskPlan& plan, std::size_t task, const std::vector<TaskRuns>& runs);
+
+// ---- Tables, pictures and sentences -----------------------------------------------------------
+
+inline constexpr const char* task_runs_file = "tasks-runs.csv"; // lab tasks --out writes runs_of_tasks() to it
+
+Result result_of_tasks(const TaskPlan& plan, const AllRuns& all);
+// A row for each run and length, with counts.
+NamedFigures runs_of_tasks(const TaskPlan& plan, const AllRuns& all);
+
+struct GatheredTasks {
+    TaskPlan plan;
+    AllRuns runs;
+    std::string left_out; // seeds and encodings that were dropped because some tasks lack them; may be empty
+};
+// The files of this name in a folder and its subfolders.
+std::vector<std::filesystem::path> task_run_files(const std::filesystem::path& folder);
+// Keeps the seeds that all encodings have, and the encodings that all tasks have. Throws Error with file and line for
+// unreadable input, other lengths than the first file's, or a contradiction of an earlier file.
+GatheredTasks gather_tasks(const std::vector<std::filesystem::path>& files);
 
 } // namespace ordo::lab

@@ -2,7 +2,7 @@
 // Do encodings generalize from short sequences to longer ones? The question and the tasks are from Kazemnejad et al.
 // 2023, arXiv 2305.19466, at a size that trains within the experiment.
 #include "tools/lab/math/numbers.h"
-#include "tools/lab/trained/task_results.h"
+#include "tools/lab/trained/task_runs.h"
 #include "tools/measure/shapes.h"
 
 namespace ordo::lab {

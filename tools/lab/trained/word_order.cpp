@@ -8,7 +8,7 @@
 #include "tools/lab/lab.h"
 #include "tools/lab/math/numbers.h"
 #include "tools/lab/study/judgement.h"
-#include "tools/lab/trained/word_verdicts.h"
+#include "tools/lab/trained/word_questions.h"
 
 namespace ordo::lab {
 namespace {

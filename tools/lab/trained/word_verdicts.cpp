@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tools/lab/trained/word_verdicts.h"
+#include "tools/lab/trained/word_questions.h"
 
 #include "tools/lab/math/numbers.h"
 
