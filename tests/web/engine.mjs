@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Compares the engine of build/web with the program: runs worker.js in node, as a browser's worker would.
-//   node engine.mjs WEB PROGRAM MALFORMED
-// WEB: a copy of build/web with a package.json for modules; MALFORMED: the folder of tests/malformed's files.
+//   node engine.mjs WEB PROGRAM MALFORMED [NAME]
+// WEB: a copy of build/web with a package.json for modules; MALFORMED: the folder of tests/malformed's files; NAME: runs
+// only the tests that have it in their names.
 import { execFileSync } from 'node:child_process';
-import { readFileSync, readdirSync } from 'node:fs';
+import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
-const [, , web, program, malformed] = process.argv;
+const [web, program, malformed, only = ''] = process.argv.slice(2);
 
 // ---- A worker's surroundings --------------------------------------------------------------------
 
@@ -35,6 +36,7 @@ const error_of = (promise) => promise.then(() => '', (error) => error.message);
 
 let passed = 0, failed = 0;
 async function test(name, body) {
+  if (!name.includes(only)) return;
   try {
     const note = await body();
     passed += 1;
@@ -132,13 +134,43 @@ await test('tokens of a text', async () => {
   expect([best.id, best.text], [first.id, first.text], 'next');
 });
 
+// A copy of shipped weights with other components in its tokenizer.
+function changed(name, components) {
+  const bytes = readFileSync('weights/alibi.safetensors'), size = Number(bytes.readBigUInt64LE(0));
+  const header = JSON.parse(bytes.subarray(8, 8 + size)), length = Buffer.alloc(8);
+  header.__metadata__.tokenizer = JSON.stringify({ ...JSON.parse(header.__metadata__.tokenizer), ...components });
+  let text = JSON.stringify(header);
+  text += ' '.repeat((8 - Buffer.byteLength(text) % 8) % 8);
+  length.writeBigUInt64LE(BigInt(Buffer.byteLength(text)));
+  const copy = Buffer.concat([length, Buffer.from(text), bytes.subarray(8 + size)]);
+  writeFileSync(`${web}/${name}`, copy);
+  return Object.assign(new Blob([copy]), { name });
+}
+
+const strings = JSON.parse(readFileSync('tests/text/tokenizers/strings.json', 'utf8'))
+  .filter((each) => each && !each.includes('\0')); // no argument holds a NUL
 await test('the tokenizer on strings.json', async () => {
-  const strings = JSON.parse(readFileSync('tests/text/tokenizers/strings.json', 'utf8')).filter((each) => each && !each.includes('\0'));
-  for (const string of strings) {
-    const { tokens } = await call('logits', ['alibi.safetensors', string]);
-    expect(tokens, JSON.parse(ordo('logits', 'weights/alibi.safetensors', '-p', string)).tokens, JSON.stringify(string));
-  }
+  for (const string of strings)
+    expect(await call('tokens', ['alibi.safetensors', string]),
+      JSON.parse(ordo('logits', 'weights/alibi.safetensors', '-p', string)).tokens, JSON.stringify(string));
   return `${strings.length} strings`;
+});
+
+await test('Unicode and texts to replace on strings.json', async () => {
+  const all = strings.join('\n');
+  for (const normalizer of [
+    ...['NFC', 'NFD', 'NFKC', 'NFKD', 'Lowercase'].map((type) => ({ type })),
+    { type: 'BertNormalizer', clean_text: true, handle_chinese_chars: true, strip_accents: true, lowercase: true },
+    { type: 'Replace', pattern: { String: 'o' }, content: '(.*)' },
+    { type: 'Sequence', normalizers: [{ type: 'NFD' }, { type: 'StripAccents' }, { type: 'Replace', pattern: { String: '. -' }, content: '+' }] }]) {
+    const file = changed('changed.safetensors', { normalizer });
+    const { file: key } = await call('open', [file]);
+    expect(await call('tokens', [key, all]),
+      JSON.parse(ordo('logits', `${web}/changed.safetensors`, '-p', all)).tokens, JSON.stringify(normalizer));
+  }
+  const pre_tokenizer = { type: 'Split', pattern: { Regex: '\\s++|\\d' }, behavior: 'Isolated', invert: false };
+  const message = await error_of(call('open', [changed('refused.safetensors', { pre_tokenizer })]));
+  expect(message.includes('{White_Space}++|'), true, `the pattern in "${message}"`);
 });
 
 await test('six texts at once, and stop', async () => {

@@ -8,8 +8,8 @@ namespace ordo::web {
 
 struct Attention {
     // Three times [layers * heads * n * n], a row for each query: the weights (0 where masked), the scores as the
-    // softmax gets them, and the scores without the encoding (NaN where masked): those before it acts in each layer, or
-    // for an encoding of the input, those of the same weights without it.
+    // softmax gets them, and the scores without the encoding (NaN where masked). These are the scores of each layer
+    // before the encoding acts in it. For an encoding of the input, they come from a second pass without it.
     std::vector<float> numbers;
     std::string adds; // "bias", "rotation", "input" or "nothing"
 };

@@ -39,9 +39,9 @@ export class Engine {
   encodings() { return this.#call('encodings', []); }
 
   // Opens `file` of models(), or a File that the reader dropped. onProgress(loadedBytes, totalBytes).
-  // -> {file, name, encoding, dim, layers, heads, head_dim, vocabulary, trained, reach, parameters, bytes}. trained: the
-  // context in tokens. reach: the number of positions that the encoding has, null for no limit. The model stays open.
-  // The other methods take the `file` of this result, and open a shipped file themselves.
+  // -> {file, name, encoding, dim, layers, heads, head_dim, vocabulary, trained, reach, parameters, bytes}. trained:
+  // the context in tokens. reach: the number of positions that the encoding has, null for no limit. The model stays
+  // open. The other methods take the `file` of this result, and open a shipped file themselves.
   open(file, onProgress) { return this.#call('open', [file], onProgress); }
 
   // Continues a prompt. scaling: '' or keys of RoPE, such as 'scaling=yarn,factor=4'. Each option but the prompt may be
@@ -51,26 +51,26 @@ export class Engine {
   // onToken({text, id, probability, position, beyond, prompt, alternatives: [{text, id, probability}]}). The tokens of
   // the prompt come first, with prompt: true; the probabilities are the model's, at temperature 1, null for the first
   // token. beyond: the position is beyond the trained context.
-  // -> {text, tokens, seconds, rate, ended, spec}. tokens: the number of new tokens; rate: new tokens per second of this
-  // model's own time; ended: 'max_tokens', 'end_of_text', 'full' or 'stopped'; spec: the encoding in use.
+  // -> {text, tokens, seconds, rate, ended, spec}. tokens: the number of new tokens; rate: new tokens per second of
+  // this model's own time; ended: 'max_tokens', 'end_of_text', 'full' or 'stopped'; spec: the encoding in use.
   generate(file, options, onToken) { return this.#call('generate', [file, options], onToken); }
 
   // Ends the running generate() calls after their next token.
   stop() { return this.#call('stop', []); }
 
-  // One pass over a text, after the start token: {tokens: [text], layers, heads, adds, weights, scores, plain}. The last
-  // three are Float32Arrays [layers * heads * n * n], with a row for each query. A masked entry is 0 in weights, and NaN
-  // in the others. weights: the softmax of scores. plain: the products of queries and keys, scaled, before the encoding
-  // acts in this layer. adds: 'bias', 'rotation', 'input' or 'nothing'. For 'input', plain has the scores of a second
-  // pass of the same weights without the encoding.
+  // One pass over a text, after the start token: {tokens: [text], layers, heads, adds, weights, scores, plain}. The
+  // last three are Float32Arrays [layers * heads * n * n], with a row for each query. A masked entry is 0 in weights,
+  // and NaN in the others. weights: the softmax of scores. plain: the products of queries and keys, scaled, before the
+  // encoding acts in this layer. adds: 'bias', 'rotation', 'input' or 'nothing'. For 'input', plain has the scores of a
+  // second pass of the same weights without the encoding.
   attention(file, text) { return this.#call('attention', [file, text]); }
 
   // The k most probable next tokens: [{text, id, probability}].
   next(file, text, k) { return this.#call('next', [file, text, k]); }
 
   // The engine's own table of an encoding, as `ordo table` prints it: {kind, spec, columns: [name], rows, values}.
-  // request: {rows, start, heads, dim, head, layer, what, file}, each optional. rows: the number of positions; start: the
-  // first; what: one of the encoding's tables; file: a model, whose trained numbers are shown if spec is ''. kind: the
-  // name of the table. values: a Float32Array [rows * columns.length].
+  // request: {rows, start, heads, dim, head, layer, what, file}, each optional. rows: the number of positions; start:
+  // the first; what: one of the encoding's tables; file: a model, whose trained numbers are shown if spec is ''. kind:
+  // the name of the table. values: a Float32Array [rows * columns.length].
   table(spec, request) { return this.#call('table', [spec, request]); }
 }

@@ -58,8 +58,8 @@ void write_parameter(JsonWriter& out, const Parameter& parameter) {
     out.end_object();
 }
 
-// The operations that an encoding adds to a pass over 256 tokens through the layers of the shipped models, in percent of
-// those of the layers themselves.
+// The operations that an encoding adds to a pass over 256 tokens through the layers of the shipped models, in percent
+// of the operations of these layers.
 double cost_of(const EncodingInfo& info) {
     constexpr int d = 128, heads = 4, layers = 5, feed_forward = 352, tokens = 256;
     constexpr double n = tokens, pairs = heads * n * (n + 1) / 2;
@@ -211,6 +211,10 @@ void next(const JsonValue& request, JsonWriter& out) {
     write_candidates(out, model, likeliest(session.feed(tokens), integer_of(request, "count", 5, 1, unlimited)));
 }
 
+void tokens(const JsonValue& request, JsonWriter& out) {
+    out.value(tokens_of(model_of(request), text_of(request, "text")));
+}
+
 void logits(const JsonValue& request, JsonWriter& out) {
     const Model& model = model_of(request);
     const std::vector<Token> tokens = tokens_of(model, text_of(request, "text"));
@@ -279,6 +283,7 @@ constexpr struct {
                {"step", step},
                {"finish", finish},
                {"next", next},
+               {"tokens", tokens},
                {"logits", logits},
                {"attention", attention},
                {"table", table}};

@@ -146,7 +146,8 @@ const methods = {
     return { ...answer, weights, scores, plain };
   },
   next: async (_, file, text, count) => { await open(file); return call('next', { file, text, count }); },
-  logits: async (_, file, text) => { // for tests
+  tokens: async (_, file, text) => { await open(file); return call('tokens', { file, text }); }, // for tests
+  logits: async (_, file, text) => { // likewise
     await open(file);
     return { ...call('logits', { file, text }), logits: numbers(1)[0] };
   },

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Parts of C++20's library that the compiler's own lacks (libc++ 13); included before each file. Numbers as text are
-// those of musl's printf and strtod, which are exact and know no locale.
+// Parts of C++20's library that the compiler's own lacks (libc++ 13); included before each file. Numbers become text by
+// musl's printf and strtod, which are exact and ignore the locale.
 #pragma once
 
 #include <algorithm>

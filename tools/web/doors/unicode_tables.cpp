@@ -12,7 +12,7 @@
 EM_JS(int, ordo_unicode_category, (unsigned point), {
     const names = ["Lu", "Ll", "Lt", "Lm", "Lo", "Mn", "Mc", "Me", "Nd", "Nl", "No", "Pc", "Pd", "Ps", "Pe", "Pi", "Pf",
                    "Po", "Sm", "Sc", "Sk", "So", "Zs", "Zl", "Zp", "Cc", "Cf", "Cs", "Co"];
-    Module.categories = Module.categories || names.map(name => new RegExp("^\\p{" + name + "}$", "u"));
+    Module.categories = Module.categories || names.map(name => new RegExp("^\\\\p{" + name + "}$", "u"));
     const text = String.fromCodePoint(Math.min(point, 0x10ffff));
     return 1 + Module.categories.findIndex(category => category.test(text));
 })
