@@ -10,7 +10,7 @@ namespace {
 using namespace ordo;
 using test::Json;
 
-std::string refusal(std::string_view text, const JsonLimits& limits = json_header_limits) {
+std::string json_refusal(std::string_view text, const JsonLimits& limits = json_header_limits) {
     try {
         parse_json(text, "f.json: part", limits);
     } catch (const Error& error) {
@@ -65,37 +65,38 @@ TEST(JsonParser, RefusesEverythingElse) {
                              "1e",       "0x10",        "1 2",       "{} x",        "{}{}",        "[1]]",
                              "\"",       "\"\\x\"",     "\"\\u12\"", "\"\\ud800\"", "\"\\udc00\"", "\"\\ud800\\u0041\"",
                              "\"a\tb\"", "/* c */ 1",   "1 // c",    "1e400",       "-1e400"})
-        EXPECT_NE(refusal(text).find("invalid JSON at byte "), std::string::npos) << text << ": " << refusal(text);
+        EXPECT_NE(json_refusal(text).find("invalid JSON at byte "), std::string::npos)
+            << text << ": " << json_refusal(text);
     using namespace std::string_view_literals; // a NUL does not end the text
     for (const std::string_view text : {"1\0"sv, "{}\0hidden"sv, "\0{}"sv, "\"\0\""sv, "[\0]"sv, "{} \0"sv})
-        EXPECT_NE(refusal(text).find("invalid JSON at byte "), std::string::npos) << text;
+        EXPECT_NE(json_refusal(text).find("invalid JSON at byte "), std::string::npos) << text;
 }
 
 TEST(JsonParser, RefusesByteOrderMarksAndOtherBytes) {
-    EXPECT_EQ(refusal("\xef\xbb\xbf{}"), "JSON starts with a byte order mark");
+    EXPECT_EQ(json_refusal("\xef\xbb\xbf{}"), "JSON starts with a byte order mark");
     for (const char* text : {"\"\xff\"", "\"\xc0\xaf\"", "\"\xed\xa0\x80\"", "\"\xf4\x90\x80\x80\"", "\"\xe2\x82\"",
                              "{}\x80", "\xff\xfe{\x01"})
-        EXPECT_EQ(refusal(text), "JSON is not valid UTF-8") << text;
+        EXPECT_EQ(json_refusal(text), "JSON is not valid UTF-8") << text;
 }
 
 TEST(JsonParser, NamesAKeyThatAppearsTwice) {
-    EXPECT_EQ(refusal(R"({"a": 1, "b": {"x": 1, "\u0078": 2}})"), "key 'x' appears twice");
-    EXPECT_EQ(refusal("{\"a\\u001b[31m\": 1, \"a\\u001b[31m\": 1}"), "key 'a\\x1b[31m' appears twice");
-    EXPECT_EQ(refusal(R"([{"a": 1}, {"a": 1}])"), "accepted");
+    EXPECT_EQ(json_refusal(R"({"a": 1, "b": {"x": 1, "\u0078": 2}})"), "key 'x' appears twice");
+    EXPECT_EQ(json_refusal("{\"a\\u001b[31m\": 1, \"a\\u001b[31m\": 1}"), "key 'a\\x1b[31m' appears twice");
+    EXPECT_EQ(json_refusal(R"([{"a": 1}, {"a": 1}])"), "accepted");
 }
 
 TEST(JsonParser, BoundsDepthAndBytes) {
     const JsonLimits limits{100, 16};
-    EXPECT_EQ(refusal(nested(16), limits), "accepted");
-    EXPECT_EQ(refusal(nested(17), limits), "JSON nested deeper than 16");
-    EXPECT_EQ(refusal(R"({"a":{"a":{"a":1}}})", {100, 2}), "JSON nested deeper than 2");
-    EXPECT_EQ(refusal(std::string(101, ' '), limits), "JSON of 101 bytes, allowed are 100");
-    EXPECT_EQ(refusal(std::string(1'000'000, '[')), "JSON nested deeper than 16");
+    EXPECT_EQ(json_refusal(nested(16), limits), "accepted");
+    EXPECT_EQ(json_refusal(nested(17), limits), "JSON nested deeper than 16");
+    EXPECT_EQ(json_refusal(R"({"a":{"a":{"a":1}}})", {100, 2}), "JSON nested deeper than 2");
+    EXPECT_EQ(json_refusal(std::string(101, ' '), limits), "JSON of 101 bytes, allowed are 100");
+    EXPECT_EQ(json_refusal(std::string(1'000'000, '[')), "JSON nested deeper than 16");
     std::string objects;
     for (int i = 0; i < 100'000; ++i) objects += "{\"a\":";
-    EXPECT_EQ(refusal(objects), "JSON nested deeper than 16");
+    EXPECT_EQ(json_refusal(objects), "JSON nested deeper than 16");
     // Siblings do not increase the depth.
-    EXPECT_EQ(refusal("[[],[],[],[],[],[],[],[],[],[],[],[],[],[],[],[],[]]", limits), "accepted");
+    EXPECT_EQ(json_refusal("[[],[],[],[],[],[],[],[],[],[],[],[],[],[],[],[],[]]", limits), "accepted");
 }
 
 TEST(JsonParser, BoundsTheMemoryOfATree) {
@@ -104,22 +105,23 @@ TEST(JsonParser, BoundsTheMemoryOfATree) {
         for (std::size_t i = 1; i < n; ++i) text += "," + item;
         return text + "]";
     };
-    EXPECT_EQ(refusal(array(1'000'000, "0")), "accepted"); // 48 MB of 67
-    EXPECT_EQ(refusal(array(2'500'000, "0")), "JSON that takes too much memory for its size");
-    EXPECT_EQ(refusal(array(1'000'000, "\"\"")), "JSON that takes too much memory for its size");
-    EXPECT_EQ(refusal(array(1'000'000, "{}")), "JSON that takes too much memory for its size");
-    EXPECT_EQ(refusal(array(15, "\"" + std::string(1'000'000, 'x') + "\"")), "accepted"); // memory as large as the text
+    EXPECT_EQ(json_refusal(array(1'000'000, "0")), "accepted"); // 48 MB of 67
+    EXPECT_EQ(json_refusal(array(2'500'000, "0")), "JSON that takes too much memory for its size");
+    EXPECT_EQ(json_refusal(array(1'000'000, "\"\"")), "JSON that takes too much memory for its size");
+    EXPECT_EQ(json_refusal(array(1'000'000, "{}")), "JSON that takes too much memory for its size");
+    EXPECT_EQ(json_refusal(array(15, "\"" + std::string(1'000'000, 'x') + "\"")),
+              "accepted"); // memory as large as the text
     // 200,000 tokens and 450,000 merges, as in the largest current vocabularies.
     std::string vocabulary = "{\"\":0", merges = "\"a b\"";
     for (int i = 0; i < 200'000; ++i) vocabulary += ",\"token" + std::to_string(i) + "\":" + std::to_string(i);
     for (int i = 0; i < 450'000; ++i) merges += ",\"left right" + std::to_string(i) + "\"";
-    EXPECT_EQ(refusal("{\"vocab\":" + vocabulary + "},\"merges\":[" + merges + "]}"), "accepted");
+    EXPECT_EQ(json_refusal("{\"vocab\":" + vocabulary + "},\"merges\":[" + merges + "]}"), "accepted");
 }
 
 TEST(JsonParser, LongTokensStayShortInMessages) {
-    EXPECT_NE(refusal("[" + std::string(1'000'000, '9') + "]"), "accepted");
-    EXPECT_NE(refusal("[\"" + std::string(1'000'000, 'a')), "accepted");
-    EXPECT_NE(refusal("{\"" + std::string(1'000'000, 'a') + "\":1,\"" + std::string(1'000'000, 'a') + "\":1}"),
+    EXPECT_NE(json_refusal("[" + std::string(1'000'000, '9') + "]"), "accepted");
+    EXPECT_NE(json_refusal("[\"" + std::string(1'000'000, 'a')), "accepted");
+    EXPECT_NE(json_refusal("{\"" + std::string(1'000'000, 'a') + "\":1,\"" + std::string(1'000'000, 'a') + "\":1}"),
               "accepted");
 }
 

@@ -52,13 +52,13 @@ std::string archive(const std::string& pickled, const ZipFields& fields = {}, co
 const std::string good =
     pickle(text("a") + tensor(storage("FloatStorage", 6), 0, integer(2) + integer(3), integer(3) + integer(1)));
 
-PytorchFile parse(const std::string& bytes) {
+PytorchFile parse_zip(const std::string& bytes) {
     return PytorchFile::parse(std::as_bytes(std::span(bytes)), "file");
 }
 
 void expect_refused(const std::string& bytes, const std::string& phrase) {
     try {
-        parse(bytes);
+        parse_zip(bytes);
         ADD_FAILURE() << "is read; expected '" << phrase << "'";
     } catch (const Error& error) {
         const std::string what = error.what();
@@ -92,14 +92,14 @@ TEST(Pytorch, GathersElementsWithStrides) {
         {{"m/data.pkl",
           pickle(text("a") + tensor(storage("ByteStorage", 12), 1, integer(3) + integer(2), integer(2) + integer(6)))},
          {"m/data/0", "abcdefghijkl"}});
-    const PytorchFile file = parse(twelve);
+    const PytorchFile file = parse_zip(twelve);
     const std::vector<std::byte> bytes = file.gathered(file.tensors()[0]);
     EXPECT_EQ(std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()), "bhdjfl");
 }
 
 TEST(Pytorch, ReadsZip64) {
     const std::string bytes = archive(good, {.zip64 = true});
-    const PytorchFile file = parse(bytes);
+    const PytorchFile file = parse_zip(bytes);
     ASSERT_EQ(file.tensors().size(), 1u);
     EXPECT_EQ(bytes.substr(file.tensors()[0].offset, 24), std::string(24, '\x01'));
     EXPECT_TRUE(file.tensors()[0].strides.empty());
@@ -187,9 +187,9 @@ TEST(Pytorch, RefusesTensorsThatLeaveTheirStorage) {
 
 TEST(Pytorch, RefusesEveryFileThatIsCutShort) {
     const std::string whole = archive(good);
-    ASSERT_EQ(parse(whole).tensors().size(), 1u);
-    for (std::size_t n = 0; n < whole.size(); ++n) EXPECT_THROW(parse(whole.substr(0, n)), Error) << n;
-    for (std::size_t n = 0; n < good.size(); ++n) EXPECT_THROW(parse(archive(good.substr(0, n))), Error) << n;
+    ASSERT_EQ(parse_zip(whole).tensors().size(), 1u);
+    for (std::size_t n = 0; n < whole.size(); ++n) EXPECT_THROW(parse_zip(whole.substr(0, n)), Error) << n;
+    for (std::size_t n = 0; n < good.size(); ++n) EXPECT_THROW(parse_zip(archive(good.substr(0, n))), Error) << n;
 }
 
 } // namespace

@@ -23,7 +23,7 @@ Safetensors parse(const std::string& bytes) {
     return Safetensors::parse(std::as_bytes(std::span(bytes)), "mem");
 }
 
-std::string refusal(const std::string& bytes) {
+std::string header_refusal(const std::string& bytes) {
     try {
         parse(bytes);
     } catch (const Error& error) {
@@ -74,11 +74,11 @@ TEST(SafetensorsReader, ReadsAHandMadeFile) {
 }
 
 TEST(SafetensorsReader, NamesWhatItRefuses) {
-    EXPECT_EQ(refusal(""), "mem: the file is empty");
-    EXPECT_EQ(refusal(file_bytes("[]")), "mem: expected '{' at byte 8, found '['");
-    EXPECT_EQ(refusal(file_bytes(R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})", "123")),
+    EXPECT_EQ(header_refusal(""), "mem: the file is empty");
+    EXPECT_EQ(header_refusal(file_bytes("[]")), "mem: expected '{' at byte 8, found '['");
+    EXPECT_EQ(header_refusal(file_bytes(R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})", "123")),
               "mem: tensor 'a': data ends at 4, past the end of the file's 3 bytes of data");
-    EXPECT_EQ(refusal(file_bytes(R"({"a":{"dtype":"F32","shape":[-1],"data_offsets":[0,4]}})", "1234")),
+    EXPECT_EQ(header_refusal(file_bytes(R"({"a":{"dtype":"F32","shape":[-1],"data_offsets":[0,4]}})", "1234")),
               "mem: tensor 'a': 'shape': expected an integer from 0 to 9223372036854775807, found -1");
 }
 

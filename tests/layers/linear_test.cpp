@@ -15,12 +15,12 @@ void fill(Tensor& t, std::uint64_t stream) {
     for (std::size_t i = 0; i < t.size(); ++i) t.data()[i] = static_cast<float>(Random(17, stream).normal(i));
 }
 
-struct Shape {
+struct LinearShape {
     int n, k, m;
 };
 
 struct Layer {
-    explicit Layer(const Shape& s, int padding = 0)
+    explicit Layer(const LinearShape& s, int padding = 0)
         : x(s.n, s.k + padding), weight(s.m, s.k), bias(1, s.m), y(s.n, s.m) {
         fill(x, 1);
         fill(weight, 2);
@@ -37,7 +37,8 @@ struct Layer {
 TEST(LinearLayer, AgreesWithDoublesOnEveryInstructionSet) {
     for (const Kernels* set : available_kernels()) {
         select_kernels(set->name);
-        for (const Shape& s : {Shape{1, 1, 1}, {1, 40, 257}, {1, 300, 33}, {2, 17, 5}, {7, 128, 96}, {64, 100, 130}})
+        for (const LinearShape& s :
+             {LinearShape{1, 1, 1}, {1, 40, 257}, {1, 300, 33}, {2, 17, 5}, {7, 128, 96}, {64, 100, 130}})
             for (const bool with_bias : {false, true}) {
                 Layer layer(s, 5);
                 layer.run(with_bias);
@@ -61,8 +62,13 @@ TEST(LinearLayer, AgreesWithDoublesOnEveryInstructionSet) {
 TEST(LinearLayer, OfFewOutputsEachRowHasTheBitsThatItHasAlone) {
     for (const Kernels* set : available_kernels()) {
         select_kernels(set->name);
-        for (const Shape& s :
-             {Shape{100, 288, 31}, {8, 288, 10}, {8, 33, 7}, {70, 128, 16}, {31, 600, 31}, {3, 20, 9}, {2, 352, 1}}) {
+        for (const LinearShape& s : {LinearShape{100, 288, 31},
+                                     {8, 288, 10},
+                                     {8, 33, 7},
+                                     {70, 128, 16},
+                                     {31, 600, 31},
+                                     {3, 20, 9},
+                                     {2, 352, 1}}) {
             ASSERT_LT(s.m, panel_outputs);
             Layer layer(s);
             layer.run(false);
@@ -81,16 +87,16 @@ TEST(LinearLayer, OfFewOutputsEachRowHasTheBitsThatItHasAlone) {
 TEST(LinearLayer, SameBitsOnAnyNumberOfThreads) {
     const detail::Restless restless;
     const int before = thread_count();
-    for (const Shape& s : {Shape{1, 128, 4096},
-                           {1, 1000, 700},
-                           {2, 128, 384},
-                           {3, 512, 512},
-                           {7, 64, 64},
-                           {16, 128, 704},
-                           {64, 352, 128},
-                           {256, 128, 4096},
-                           {33, 768, 2304},
-                           {100, 97, 1001}}) {
+    for (const LinearShape& s : {LinearShape{1, 128, 4096},
+                                 {1, 1000, 700},
+                                 {2, 128, 384},
+                                 {3, 512, 512},
+                                 {7, 64, 64},
+                                 {16, 128, 704},
+                                 {64, 352, 128},
+                                 {256, 128, 4096},
+                                 {33, 768, 2304},
+                                 {100, 97, 1001}}) {
         Layer layer(s);
         set_threads(1);
         layer.run(true);

@@ -193,7 +193,7 @@ std::vector<std::string> colliding_texts(int bits) {
     return texts;
 }
 
-void add_texts(Files& files) {
+void add_text_sides(Files& files) {
     add(files, "m04-no-encoding", [](Parts& p) { p.metadata.erase("encoding"); });
     for (const auto& [name, spec] :
          {std::pair("unknown", "rpoe"s), std::pair("escape", "\x1b[31m"s), std::pair("unknown-key", "rope:period=36"s),
@@ -243,7 +243,7 @@ void add_model_files(Files& files) {
     add_weights(files);
     add_blocks(files);
     add_blueprints(files);
-    add_texts(files);
+    add_text_sides(files);
     add_large_files(files);
 }
 

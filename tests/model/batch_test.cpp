@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "core/parallel.h"
+#include "tests/expect_error.h"
 #include "tests/model/small_models.h"
 
 #include <cmath>
@@ -8,18 +9,18 @@
 namespace ordo {
 namespace {
 
-double difference(std::span<const float> a, const float* b) {
+double row_difference(std::span<const float> a, const float* b) {
     double most = 0;
     for (std::size_t i = 0; i < a.size(); ++i) most = std::max(most, std::abs(double{a[i]} - b[i]));
     return most;
 }
 
-struct Case {
+struct BatchCase {
     const char* encoding;
     WeightType type;
 };
 
-class BatchOf : public testing::TestWithParam<Case> {};
+class BatchOf : public testing::TestWithParam<BatchCase> {};
 
 // Compares each of several sequences of different lengths with a session that computes it alone.
 TEST_P(BatchOf, GivesWhatEachSessionWouldGiveAlone) {
@@ -45,16 +46,17 @@ TEST_P(BatchOf, GivesWhatEachSessionWouldGiveAlone) {
         ASSERT_EQ(logits.rows, count);
         for (int i = 0; i < count; ++i) {
             const auto at = static_cast<std::size_t>(i);
-            EXPECT_LT(difference(alone[at].feed({&tokens[at], 1}), logits.row(i)), 1e-4) << i << " at step " << step;
+            EXPECT_LT(row_difference(alone[at].feed({&tokens[at], 1}), logits.row(i)), 1e-4)
+                << i << " at step " << step;
             EXPECT_EQ(together[at].size(), alone[at].size());
         }
     }
 }
 
 INSTANTIATE_TEST_SUITE_P(Encodings, BatchOf,
-                         testing::Values(Case{"none", WeightType::f32}, Case{"rope", WeightType::f32},
-                                         Case{"alibi", WeightType::q8_0}, Case{"sinusoidal", WeightType::f16},
-                                         Case{"learned", WeightType::bf16}, Case{"rope", WeightType::q4_0}),
+                         testing::Values(BatchCase{"none", WeightType::f32}, BatchCase{"rope", WeightType::f32},
+                                         BatchCase{"alibi", WeightType::q8_0}, BatchCase{"sinusoidal", WeightType::f16},
+                                         BatchCase{"learned", WeightType::bf16}, BatchCase{"rope", WeightType::q4_0}),
                          [](const auto& test) {
                              return std::string(test.param.encoding) + "_" + std::string(name_of(test.param.type));
                          });
@@ -98,23 +100,12 @@ TEST(SmallCaches, RoundKeysAndValuesAndNothingElseOnAnyNumberOfThreads) {
             Session step_by_step(model, small);
             std::span<const float> last;
             for (const Token& token : tokens) last = step_by_step.feed({&token, 1});
-            EXPECT_EQ(difference(last, whole.data()), 0) << name_of(type) << ' ' << encoding;
-            const double rounding = difference(floats.feed(tokens), whole.data());
+            EXPECT_EQ(row_difference(last, whole.data()), 0) << name_of(type) << ' ' << encoding;
+            const double rounding = row_difference(floats.feed(tokens), whole.data());
             EXPECT_GT(rounding, 0) << name_of(type) << ' ' << encoding;
             EXPECT_LT(rounding, most) << name_of(type) << ' ' << encoding;
         }
     set_threads(before);
-}
-
-template <class Body>
-void expect_error(ErrorCode code, const std::string& phrase, const Body& body) {
-    try {
-        body();
-        ADD_FAILURE() << "expected: " << phrase;
-    } catch (const Error& error) {
-        EXPECT_EQ(error.code, code) << error.what();
-        EXPECT_NE(std::string(error.what()).find(phrase), std::string::npos) << error.what();
-    }
 }
 
 TEST(Batches, RefuseWhatDoesNotFitAndChangeNothing) {

@@ -4,6 +4,7 @@
 #include "core/parallel.h"
 #include "encoding/base/registry.h"
 #include "model/model_file.h"
+#include "tests/expect_error.h"
 #include "tests/model/small_models.h"
 #include "tests/temp_dir.h"
 
@@ -12,12 +13,12 @@
 namespace ordo {
 namespace {
 
-struct Case {
+struct EncoderCase {
     std::string name;
     Blueprint blueprint;
     std::string encoding;
 };
-void PrintTo(const Case& c, std::ostream* out) {
+void PrintTo(const EncoderCase& c, std::ostream* out) {
     *out << c.name;
 }
 
@@ -52,11 +53,11 @@ Blueprint like_marian() {
     return b;
 }
 
-std::vector<Case> cases() {
-    std::vector<Case> all = {{"t5", like_t5(), "t5"},
-                             {"marian", like_marian(), "sinusoidal:scale=1,layout=halves"},
-                             {"rope", like_t5(), "rope"},
-                             {"everything_at_once", like_t5(), "learned+t5+forget+sink"}};
+std::vector<EncoderCase> cases() {
+    std::vector<EncoderCase> all = {{"t5", like_t5(), "t5"},
+                                    {"marian", like_marian(), "sinusoidal:scale=1,layout=halves"},
+                                    {"rope", like_t5(), "rope"},
+                                    {"everything_at_once", like_t5(), "learned+t5+forget+sink"}};
     Blueprint b = like_t5(); // T5's later versions: gated, with a separate head
     b.gated = b.encoder.front().gated = true;
     b.activation = b.encoder.front().activation = Activation::gelu_tanh;
@@ -85,7 +86,7 @@ std::vector<Case> cases() {
     return all;
 }
 
-class EncoderDecoders : public ::testing::TestWithParam<Case> {
+class EncoderDecoders : public ::testing::TestWithParam<EncoderCase> {
 protected:
     Model model(WeightType type = WeightType::f32) const {
         return random_model(GetParam().blueprint, GetParam().encoding, 61, type);
@@ -209,18 +210,6 @@ INSTANTIATE_TEST_SUITE_P(All, EncoderDecoders, ::testing::ValuesIn(cases()),
                          [](const auto& test) { return test.param.name; });
 
 // ---- Refusals -------------------------------------------------------------------------------
-
-void expect_error(ErrorCode code, const std::string& phrase, const std::function<void()>& action) {
-    try {
-        action();
-        ADD_FAILURE() << "expected an error saying '" << phrase << "'";
-    } catch (const Error& error) {
-        const std::string what = error.what();
-        EXPECT_EQ(error.code, code) << what;
-        EXPECT_NE(what.find(phrase), std::string::npos) << what;
-        EXPECT_EQ(what.find('\n'), std::string::npos) << what;
-    }
-}
 
 TEST(Encoders, WantTheirInputFirst) {
     const Model m = random_model(like_t5(), "t5", 1), plain = random_model(small_blueprint(), "rope", 1);

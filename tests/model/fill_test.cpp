@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Compares filled masks and embedded texts with the oracle, and a decoder's answer to an encoder's text with a session.
 #include "model/model.h"
+#include "tests/expect_error.h"
 #include "tests/model/small_models.h"
 #include "tests/model/word_tokenizer.h"
 
@@ -32,16 +33,6 @@ reference::Input input_of(const std::vector<Token>& tokens) {
     reference::Input in{tokens, {}, {}};
     for (std::size_t i = 0; i < tokens.size(); ++i) in.positions.push_back(static_cast<int>(i));
     return in;
-}
-
-void expect_error(ErrorCode code, const std::string& phrase, const std::function<void()>& action) {
-    try {
-        action();
-        ADD_FAILURE() << "expected an error saying '" << phrase << "'";
-    } catch (const Error& error) {
-        EXPECT_EQ(error.code, code) << error.what();
-        EXPECT_NE(std::string(error.what()).find(phrase), std::string::npos) << error.what();
-    }
 }
 
 TEST(Fill, GivesTheLikeliestTokensOfEachBlank) {

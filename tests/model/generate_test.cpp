@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "core/utf8.h"
 #include "model/continuation.h"
+#include "tests/expect_error.h"
 #include "tests/model/small_models.h"
 
 #include <gtest/gtest.h>
@@ -24,16 +25,6 @@ GenerateOptions greedy(int max_tokens) {
     options.max_tokens = max_tokens;
     options.sampling.temperature = 0;
     return options;
-}
-
-ErrorCode code_of(const std::function<void()>& action, std::string* what = nullptr) {
-    try {
-        action();
-    } catch (const Error& error) {
-        if (what != nullptr) *what = error.what();
-        return error.code;
-    }
-    return {};
 }
 
 TEST(Generate, ContinuesThePromptAndStreamsWhatItReturns) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Moved-from models, and models whose states are not finite.
+#include "tests/expect_error.h"
 #include "tests/model/small_models.h"
 #include "training.h"
 
@@ -7,16 +8,6 @@
 
 namespace ordo {
 namespace {
-
-void expect_error(ErrorCode code, const std::string& phrase, const std::function<void()>& action) {
-    try {
-        action();
-        ADD_FAILURE() << "expected an error saying '" << phrase << "'";
-    } catch (const Error& error) {
-        EXPECT_EQ(error.code, code) << error.what();
-        EXPECT_NE(std::string(error.what()).find(phrase), std::string::npos) << error.what();
-    }
-}
 
 TEST(MovedFrom, AModelIsRefused) {
     Model model = random_model(small_blueprint(), "rope", 3);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Encodings of the caller's: which are refused, which a name makes again, and the same weights under another encoding.
+#include "tests/expect_error.h"
 #include "tests/model/small_models.h"
 #include "tests/temp_dir.h"
 #include "training.h"
@@ -10,16 +11,6 @@ namespace ordo {
 namespace {
 
 constexpr const char* unencoded = "weights/none.safetensors";
-
-void expect_error(ErrorCode code, const std::string& phrase, const std::function<void()>& action) {
-    try {
-        action();
-        ADD_FAILURE() << "expected an error saying '" << phrase << "'";
-    } catch (const Error& error) {
-        EXPECT_EQ(error.code, code) << error.what();
-        EXPECT_NE(std::string(error.what()).find(phrase), std::string::npos) << error.what();
-    }
-}
 
 // A score falls by a trained rate for each token of distance.
 class Slope : public Encoding {

@@ -12,12 +12,12 @@
 namespace ordo {
 namespace {
 
-struct Case {
+struct PlanCase {
     std::string name;
     Blueprint blueprint;
     std::string encoding = "rope";
 };
-void PrintTo(const Case& c, std::ostream* out) {
+void PrintTo(const PlanCase& c, std::ostream* out) {
     *out << c.name;
 }
 
@@ -31,8 +31,8 @@ Blueprint base() {
     return b;
 }
 
-std::vector<Case> plans() {
-    std::vector<Case> all;
+std::vector<PlanCase> plans() {
+    std::vector<PlanCase> all;
     const auto with = [&](const std::string& name, const std::function<void(Blueprint&)>& change) {
         all.push_back({name, base()});
         change(all.back().blueprint);
@@ -121,35 +121,35 @@ std::vector<Case> plans() {
     return all;
 }
 
-constexpr int length = 60;
+constexpr int plan_tokens = 60;
 
-class LayerPlans : public ::testing::TestWithParam<Case> {
+class LayerPlans : public ::testing::TestWithParam<PlanCase> {
 protected:
     Model model(WeightType type) const { return random_model(GetParam().blueprint, GetParam().encoding, 61, type); }
     // In one call of feed_all(), and then token by token.
     Rows fed(const Model& m, int chunk) const {
-        Session session(m, {length, chunk});
-        Rows rows = logits_of(session, std::span(tokens_).first(length - 8));
-        for (int i = length - 8; i < length; ++i) {
+        Session session(m, {plan_tokens, chunk});
+        Rows rows = logits_of(session, std::span(tokens_).first(plan_tokens - 8));
+        for (int i = plan_tokens - 8; i < plan_tokens; ++i) {
             const std::span<const float> next = session.feed({&tokens_[i], 1});
             rows.emplace_back(next.begin(), next.end());
         }
         return rows;
     }
 
-    const std::vector<Token> tokens_ = random_tokens(length, base().vocab_size, 62);
+    const std::vector<Token> tokens_ = random_tokens(plan_tokens, base().vocab_size, 62);
 };
 
 TEST_P(LayerPlans, AgreeWithTheOracleHoweverTheyAreFed) {
     const Blueprint& b = GetParam().blueprint;
     const Model m = model(WeightType::f32);
     const reference::Tensors tensors = tensors_of(m);
-    const reference::Oracles oracles(m.encoding(), b.dims(), tensors, length);
+    const reference::Oracles oracles(m.encoding(), b.dims(), tensors, plan_tokens);
     ORDO_EXPECT_COMPLETE(oracles);
     reference::Input in{tokens_, {}, {}};
-    for (int i = 0; i < length; ++i) in.positions.push_back(i);
+    for (int i = 0; i < plan_tokens; ++i) in.positions.push_back(i);
     const Rows expected = to_rows(reference::Transformer(b, tensors, oracles).logits(in));
-    for (const int chunk : {1, 5, 25, length}) EXPECT_LE(difference(fed(m, chunk), expected), 2e-4) << chunk;
+    for (const int chunk : {1, 5, 25, plan_tokens}) EXPECT_LE(difference(fed(m, chunk), expected), 2e-4) << chunk;
 }
 
 // A row's sums do not depend on the number of rows in the call.
@@ -162,7 +162,7 @@ TEST_P(LayerPlans, ChunksChangeNoBit) {
             const auto expect_the_same = [&](int chunk) {
                 EXPECT_EQ(difference(fed(m, chunk), one), 0) << set->name << ": " << name_of(type) << " " << chunk;
             };
-            for (const int chunk : {3, 8, 25, length}) expect_the_same(chunk);
+            for (const int chunk : {3, 8, 25, plan_tokens}) expect_the_same(chunk);
         }
     }
 }
@@ -187,11 +187,11 @@ TEST_P(LayerPlans, ThreadsChangeNoBit) {
 TEST_P(LayerPlans, BatchesAreSessionsSideBySide) {
     const Model m = model(WeightType::f32);
     const Rows alone = fed(m, 16);
-    Session first(m, {length}), second(m, {length});
+    Session first(m, {plan_tokens}), second(m, {plan_tokens});
     second.feed(std::span(tokens_).first(9));
     Batch batch(m, 2);
     Session* const both[] = {&first, &second};
-    for (std::size_t i = 0; i + 9 < length; ++i) {
+    for (std::size_t i = 0; i + 9 < plan_tokens; ++i) {
         const Token next[] = {tokens_[i], tokens_[i + 9]};
         const View logits = batch.feed(both, next);
         for (const std::size_t s : {0, 1})
@@ -210,8 +210,8 @@ class EncodingsInAnyType : public LayerPlans {};
 
 constexpr std::span types = writable_types; // for the types that are only read, see formats/gguf_blocks_test.cpp
 
-std::vector<Case> encodings() {
-    std::vector<Case> all;
+std::vector<PlanCase> encoding_cases() {
+    std::vector<PlanCase> all;
     for (const EncodingInfo* info : registered_encodings()) {
         all.push_back({std::string(info->name), base(), std::string(info->name)});
         std::replace(all.back().name.begin(), all.back().name.end(), '-', '_');
@@ -225,7 +225,7 @@ TEST_P(EncodingsInAnyType, TheFutureChangesNothing) {
     other[changed] = (other[changed] + 50) % base().vocab_size;
     for (const WeightType type : types) {
         const Model m = model(type);
-        for (const int chunk : {7, length}) {
+        for (const int chunk : {7, plan_tokens}) {
             const Rows before = logits_of(m, tokens_, chunk), after = logits_of(m, other, chunk);
             for (std::size_t i = 0; i < changed; ++i) ASSERT_EQ(before[i], after[i]) << name_of(type) << " " << i;
             EXPECT_GT(difference(before[changed], after[changed]), 1e-2) << name_of(type);
@@ -237,12 +237,12 @@ TEST_P(EncodingsInAnyType, ChunksChangeNoBit) {
     for (const WeightType type : types) {
         const Model m = model(type);
         const Rows one = fed(m, 1);
-        for (const int chunk : {3, 8, 25, length})
+        for (const int chunk : {3, 8, 25, plan_tokens})
             EXPECT_EQ(difference(fed(m, chunk), one), 0) << name_of(type) << " " << chunk;
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Encodings, EncodingsInAnyType, ::testing::ValuesIn(encodings()),
+INSTANTIATE_TEST_SUITE_P(Encodings, EncodingsInAnyType, ::testing::ValuesIn(encoding_cases()),
                          [](const auto& test) { return test.param.name; });
 
 // Keys beyond the 1,024th form a chunk of their own, both for a single token and for many tokens together.

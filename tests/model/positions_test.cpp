@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Positions given by the caller, on one axis and on several, and sessions whose encodings depend on the session's
-// length.
+// text_tokens.
 #include "encoding/base/registry.h"
+#include "tests/expect_error.h"
 #include "tests/model/small_models.h"
 
 #include <gtest/gtest.h>
@@ -9,17 +10,7 @@
 namespace ordo {
 namespace {
 
-constexpr int length = 30;
-
-void expect_error(ErrorCode code, const std::string& phrase, const std::function<void()>& action) {
-    try {
-        action();
-        ADD_FAILURE() << "expected an error saying '" << phrase << "'";
-    } catch (const Error& error) {
-        EXPECT_EQ(error.code, code) << error.what();
-        EXPECT_NE(std::string(error.what()).find(phrase), std::string::npos) << error.what();
-    }
-}
+constexpr int text_tokens = 30;
 
 Blueprint grouped() {
     Blueprint b = small_blueprint();
@@ -55,7 +46,7 @@ Rows fed(Session& session, const std::vector<Token>& tokens, Positions positions
 std::vector<std::pair<std::string, std::vector<int>>> layouts() {
     std::vector<std::pair<std::string, std::vector<int>>> all = {
         {"gaps", {}}, {"packed", {}}, {"repeats", {}}, {"mixed", {}}};
-    for (int i = 0; i < length; ++i) {
+    for (int i = 0; i < text_tokens; ++i) {
         all[0].second.push_back(2 * i + i / 7);
         all[1].second.push_back(i % 11);
         all[2].second.push_back(i / 3);
@@ -71,12 +62,12 @@ TEST_P(GivenPositions, AgreeWithTheOracle) {
         Blueprint b = grouped();
         b.mask = mask;
         const Model model = random_model(b, GetParam(), 71);
-        const std::vector<Token> tokens = random_tokens(length, b.vocab_size, 72);
+        const std::vector<Token> tokens = random_tokens(text_tokens, b.vocab_size, 72);
         for (const auto& [name, positions] : layouts()) {
             const Rows oracle = expected(model, tokens, positions);
             for (const std::size_t piece : {std::size_t{1}, std::size_t{9}, tokens.size()}) {
                 if (mask == Mask::bidirectional && piece != tokens.size()) continue;
-                Session session(model, {length, 7});
+                Session session(model, {text_tokens, 7});
                 EXPECT_LE(difference(fed(session, tokens, positions, piece), oracle), 2e-4) << name << " by " << piece;
             }
         }
@@ -100,11 +91,11 @@ INSTANTIATE_TEST_SUITE_P(Encodings, GivenPositions, ::testing::ValuesIn(encoding
 
 TEST(PositionsOfSessions, GoOnFromTheLastThatWasGiven) {
     const Model model = random_model(grouped(), "rope", 73);
-    const std::vector<Token> tokens = random_tokens(length, 101, 74);
+    const std::vector<Token> tokens = random_tokens(text_tokens, 101, 74);
     std::vector<int> positions;
-    for (int i = 0; i < length; ++i) positions.push_back(i < 6 ? 3 * i : i < 20 ? 10 + i : 100 + i);
+    for (int i = 0; i < text_tokens; ++i) positions.push_back(i < 6 ? 3 * i : i < 20 ? 10 + i : 100 + i);
     const Rows oracle = expected(model, tokens, positions);
-    Session session(model, {length, 5, 0});
+    Session session(model, {text_tokens, 5, 0});
     const std::span<const int> ids(positions);
     session.feed(std::span(tokens).first(6), TokenRows{ids.first(6), {}}); // positions up to 15
     session.feed(std::span(tokens).subspan(6, 14));                        // positions from 16 on
@@ -119,28 +110,28 @@ TEST(PositionsOfSessions, GoOnFromTheLastThatWasGiven) {
 TEST(PositionsOfSessions, HaveAsManyAxesAsTheSession) {
     Blueprint b = grouped();
     b.d_head = 12;
-    const std::vector<Token> tokens = random_tokens(length, b.vocab_size, 75);
+    const std::vector<Token> tokens = random_tokens(text_tokens, b.vocab_size, 75);
     std::vector<int> planes; // a picture with rows of five
-    for (int i = 0; i < length; ++i) planes.insert(planes.end(), {i / 5, i % 5});
+    for (int i = 0; i < text_tokens; ++i) planes.insert(planes.end(), {i / 5, i % 5});
     for (const char* spec :
          {"rope:sections=4/2", "rope:pairing=halves,sections=3/3", "rope:sections=3/3+t5", "alibi"}) {
         const Model model = random_model(b, spec, 76);
         const Rows oracle = expected(model, tokens, planes, 2);
-        for (const std::size_t piece : {1, 8, length}) {
-            Session session(model, {.capacity = length, .chunk = 7, .axes = 2});
+        for (const std::size_t piece : {1, 8, text_tokens}) {
+            Session session(model, {.capacity = text_tokens, .chunk = 7, .axes = 2});
             EXPECT_LE(difference(fed(session, tokens, Positions(planes, 2), piece), oracle), 2e-4) << spec << piece;
         }
         // In a batch with a session that continues as text does: from its greatest position, on all axes.
         std::vector<int> as_text(planes.begin(), planes.begin() + 40);
-        for (int i = 20; i < length; ++i) as_text.insert(as_text.end(), 2, 4 + i - 19);
+        for (int i = 20; i < text_tokens; ++i) as_text.insert(as_text.end(), 2, 4 + i - 19);
         as_text[38] = as_text[39] = 4;
         const Rows text = expected(model, tokens, as_text, 2);
-        Session one(model, {.capacity = length, .axes = 2}), two(model, {.capacity = length, .axes = 2});
+        Session one(model, {.capacity = text_tokens, .axes = 2}), two(model, {.capacity = text_tokens, .axes = 2});
         one.feed(std::span(tokens).first(20), TokenRows{Positions(planes, 2).subspan(0, 20), {}});
         two.feed(std::span(tokens).first(20), TokenRows{Positions(as_text, 2).subspan(0, 20), {}});
-        Batch batch(model, 2, length);
+        Batch batch(model, 2, text_tokens);
         Session* const both[] = {&one, &two};
-        for (std::size_t i = 20; i < length; ++i) {
+        for (std::size_t i = 20; i < text_tokens; ++i) {
             const Token next[] = {tokens[i], tokens[i]};
             const std::vector<int> ids = {planes[2 * i], planes[2 * i + 1], as_text[2 * i], as_text[2 * i + 1]};
             const View logits = batch.feed(both, next, TokenRows{Positions(ids, 2), {}});
@@ -197,18 +188,18 @@ const std::string by_length[] = {"rope:scaling=dynamic,factor=2,original=40",
 TEST(LengthsOfSessions, AreWhatTheOracleIsTold) {
     for (const std::string& spec : by_length) {
         const Model model = random_model(grouped(), spec, 78); // of a context of 96
-        const std::vector<Token> tokens = random_tokens(length, 101, 79);
+        const std::vector<Token> tokens = random_tokens(text_tokens, 101, 79);
         std::vector<int> positions;
-        for (int i = 0; i < length; ++i) positions.push_back(i);
+        for (int i = 0; i < text_tokens; ++i) positions.push_back(i);
         std::vector<Rows> found;
         const bool by_text = spec.find("longrope") != spec.npos; // longrope ignores the capacity
         for (const int capacity : {30, 40, 41, 60, 96, 200}) {
             Session session(model, {capacity, 8});
             found.push_back(logits_of(session, tokens));
-            const Rows oracle = expected(model, tokens, positions, 1, by_text ? length : capacity);
+            const Rows oracle = expected(model, tokens, positions, 1, by_text ? text_tokens : capacity);
             EXPECT_LE(difference(found.back(), oracle), 2e-4) << spec << capacity;
         }
-        EXPECT_EQ(difference(found[0], found[1]), 0) << spec; // up to the original length nothing changes
+        EXPECT_EQ(difference(found[0], found[1]), 0) << spec; // up to the original text_tokens nothing changes
         EXPECT_EQ(difference(found[1], found[2]) > 1e-4, !by_text) << spec;
     }
 }
@@ -233,7 +224,7 @@ TEST(LengthsOfSessions, ShareWhatIsTheSame) {
 
 TEST(LengthsOfSessions, LiveOnWhenTheirModelIsMoved) {
     Model model = random_model(grouped(), by_length[0], 82);
-    const std::vector<Token> tokens = random_tokens(length, 101, 83);
+    const std::vector<Token> tokens = random_tokens(text_tokens, 101, 83);
     Session before(model, {50});
     const Model moved = std::move(model);
     Session after(moved, {50});
@@ -247,14 +238,14 @@ TEST(LengthsOfSessions, LiveOnWhenTheirModelIsMoved) {
 }
 
 TEST(LengthsOfSessions, MayDifferInABatch) {
-    const std::vector<Token> tokens = random_tokens(length, 101, 84);
+    const std::vector<Token> tokens = random_tokens(text_tokens, 101, 84);
     for (const std::string& spec : by_length) {
         const Model model = random_model(grouped(), spec, 85);
         Session short_one(model, {40}), long_one(model, {60}), alone_short(model, {40}), alone_long(model, {60});
         Batch batch(model, 2, 96);
         Session* const unlike[] = {&short_one, &long_one};
         for (const Token token : tokens) {
-            // The batch uses each session's length, not its own.
+            // The batch uses each session's text_tokens, not its own.
             const Token next[] = {token, token};
             const View logits = batch.feed(unlike, next);
             int i = 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "core/random.h"
 #include "ordo.h"
+#include "tests/expect_error.h"
 
 #include <algorithm>
 #include <cmath>
@@ -235,16 +236,6 @@ TEST(Sampler, WhatIsForbiddenIsNeverDrawn) {
     EXPECT_EQ(drawn(s, {-inf, 1, -inf, 2}), (std::set<Token>{1, 3}));
     s = Sampling();
     EXPECT_EQ(drawn(s, {-inf, 1, -inf, 1.1f}), (std::set<Token>{1, 3}));
-}
-
-ErrorCode code_of(const std::function<void()>& action) {
-    try {
-        action();
-    } catch (const Error& error) {
-        EXPECT_EQ(std::string(error.what()).find('\n'), std::string::npos);
-        return error.code;
-    }
-    return {};
 }
 
 TEST(Sampler, RefusesValuesOutOfRangeByName) {

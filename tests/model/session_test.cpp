@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "tests/expect_error.h"
 #include "tests/model/small_models.h"
 
 #include <gtest/gtest.h>
@@ -7,21 +8,7 @@
 namespace ordo {
 namespace {
 
-constexpr int vocab = 101; // of small_blueprint()
-
 // Expects an Error with this code and a one-line message that contains the phrase.
-void expect_error(ErrorCode code, const std::string& phrase, const std::function<void()>& action) {
-    try {
-        action();
-        ADD_FAILURE() << "expected an error saying '" << phrase << "'";
-    } catch (const Error& error) {
-        const std::string what = error.what();
-        EXPECT_EQ(error.code, code) << what;
-        EXPECT_NE(what.find(phrase), std::string::npos) << what;
-        EXPECT_EQ(what.find('\n'), std::string::npos) << what;
-    }
-}
-
 TEST(Sessions, CapacityIsTheTrainedContextUnlessAskedOtherwise) {
     const Model model = random_model(small_blueprint(), "none", 1);
     EXPECT_EQ(Session(model).capacity(), 96);
@@ -113,7 +100,7 @@ TEST(Sessions, RefusePositionsThatTheEncodingDoesNotHave) {
 
 TEST(Sessions, RefuseInputsAndStayAsTheyWere) {
     const Model model = short_model();
-    const std::vector<Token> tokens = random_tokens(8, vocab, 3);
+    const std::vector<Token> tokens = random_tokens(8, small_vocab, 3);
     Session session(model, {10});
     Session untouched(model, {10});
     session.feed(tokens);
@@ -143,7 +130,7 @@ TEST(Sessions, RefuseInputsAndStayAsTheyWere) {
 
 TEST(Sessions, SegmentsReachTheEncodingInEveryChunk) {
     const Model model = short_model();
-    const std::vector<Token> tokens = random_tokens(20, vocab, 4);
+    const std::vector<Token> tokens = random_tokens(20, small_vocab, 4);
     std::vector<int> segments(20, 0);
     std::fill(segments.begin() + 9, segments.end(), 1);
     const Rows whole = logits_of(model, tokens, 20, 0, segments);
@@ -158,7 +145,7 @@ TEST(Sessions, RewindAndRefillEqualsRecomputing) {
     for (const int window : {0, 6}) {
         b.window = window;
         const Model model = random_model(b, "none", 5);
-        const std::vector<Token> tokens = random_tokens(90, vocab, 6), others = random_tokens(90, vocab, 7);
+        const std::vector<Token> tokens = random_tokens(90, small_vocab, 6), others = random_tokens(90, small_vocab, 7);
         Session session(model, {96, 16});
         for (const int keep : {80, 65, 64, 63, 1, 0}) {
             session.rewind(0);
@@ -178,7 +165,7 @@ TEST(Sessions, EvictedTokensLeaveTheirPlacesAndPositions) {
     Blueprint b = small_blueprint();
     b.n_layers = 1;
     const Model model = random_model(b, "rope:scaling=yarn,factor=4,original=20,theta=100", 8);
-    const std::vector<Token> tokens = random_tokens(90, vocab, 9);
+    const std::vector<Token> tokens = random_tokens(90, small_vocab, 9);
     const std::span<const Token> all(tokens);
     for (const CacheType type : {CacheType::f32, CacheType::f16, CacheType::q8_0}) {
         const double most = type == CacheType::f32 ? 1e-4 : type == CacheType::f16 ? 2e-2 : 1e-1;
@@ -198,7 +185,7 @@ TEST(Sessions, EvictedTokensLeaveTheirPlacesAndPositions) {
 
 TEST(Sessions, EvictRefusesWhatItCannotDo) {
     const Model model = random_model(small_blueprint(), "rope", 8);
-    const std::vector<Token> tokens = random_tokens(10, vocab, 9);
+    const std::vector<Token> tokens = random_tokens(10, small_vocab, 9);
     Session session(model);
     session.feed(tokens);
     for (const auto& [first, count] : {std::pair{-1, 2}, {0, 11}, {11, 0}, {5, 6}, {2, -1}})
@@ -219,7 +206,7 @@ TEST(Sessions, ABidirectionalModelTakesItsInputAtOnce) {
     Blueprint b = small_blueprint();
     b.mask = Mask::bidirectional;
     const Model model = random_model(b, "none", 8);
-    const std::vector<Token> tokens = random_tokens(40, vocab, 9);
+    const std::vector<Token> tokens = random_tokens(40, small_vocab, 9);
     Session session(model, {60, 8}); // the chunk size makes no difference
     const Rows first = logits_of(session, tokens);
     expect_error(ErrorCode::usage, "bidirectional", [&] { session.feed(std::vector<Token>{1}); });
@@ -229,7 +216,7 @@ TEST(Sessions, ABidirectionalModelTakesItsInputAtOnce) {
     EXPECT_EQ(difference(logits_of(session, tokens), first), 0);
     // Every token attends to every other, so the last token affects the first.
     std::vector<Token> changed = tokens;
-    changed.back() = (changed.back() + 1) % vocab;
+    changed.back() = (changed.back() + 1) % small_vocab;
     EXPECT_GT(difference(logits_of(model, changed).front(), first.front()), 1e-4);
 }
 
@@ -253,7 +240,7 @@ TEST(Sessions, ValuesThatAreNotFiniteAreReportedByLayer) {
 
 TEST(Sessions, ACallbackThatThrowsLeavesTheSessionAsItWas) {
     const Model model = random_model(small_blueprint(), "none", 10);
-    const std::vector<Token> tokens = random_tokens(20, vocab, 11);
+    const std::vector<Token> tokens = random_tokens(20, small_vocab, 11);
     Session session(model, {40, 4});
     session.feed(std::span(tokens).first(10));
     const auto bad = [](int first, View) {
@@ -266,7 +253,7 @@ TEST(Sessions, ACallbackThatThrowsLeavesTheSessionAsItWas) {
 
 TEST(Sessions, AFullSessionFillsToTheLastToken) {
     const Model model = random_model(small_blueprint(), "none", 12);
-    const std::vector<Token> tokens = random_tokens(64, vocab, 13);
+    const std::vector<Token> tokens = random_tokens(64, small_vocab, 13);
     Session session(model, {64, 64});
     session.feed(tokens);
     EXPECT_EQ(session.size(), session.capacity());
@@ -275,7 +262,7 @@ TEST(Sessions, AFullSessionFillsToTheLastToken) {
 
 TEST(Sessions, MovedSessionsGoOn) {
     const Model model = random_model(small_blueprint(), "none", 14);
-    const std::vector<Token> tokens = random_tokens(12, vocab, 15);
+    const std::vector<Token> tokens = random_tokens(12, small_vocab, 15);
     Session a(model);
     a.feed(std::span(tokens).first(6));
     Session b = std::move(a);
@@ -290,7 +277,7 @@ TEST(Sessions, MovedSessionsGoOn) {
 // whatever the callback tries.
 void expect_undisturbed(const std::function<void(const Model&, Session&, int first)>& attempt) {
     const Model model = random_model(small_blueprint(), "rope", 16);
-    const std::vector<Token> tokens = random_tokens(14, vocab, 17);
+    const std::vector<Token> tokens = random_tokens(14, small_vocab, 17);
     const std::vector<std::vector<float>> expected = logits_of(model, tokens);
     Session session(model, {14, 4});
     session.feed(std::span(tokens).first(1));
@@ -308,7 +295,7 @@ void expect_undisturbed(const std::function<void(const Model&, Session&, int fir
 
 // Each of these calls would overwrite the rows in use, or write past the end of the cache.
 TEST(OneCallAtATime, ACallbackCannotChangeItsSession) {
-    const std::vector<Token> many = random_tokens(12, vocab, 18);
+    const std::vector<Token> many = random_tokens(12, small_vocab, 18);
     expect_undisturbed([&](const Model&, Session& session, int) {
         expect_error(ErrorCode::usage, "in the middle of another", [&] { session.feed(many); });
     });
@@ -343,7 +330,7 @@ TEST(OneCallAtATime, ACallbackMayAskAndMayUseOtherSessions) {
         EXPECT_EQ(session.size(), 1 + first + 4);
         EXPECT_EQ(session.capacity(), 14);
         Session other(model);
-        EXPECT_EQ(other.feed(random_tokens(5, vocab, 19)).size(), std::size_t{vocab});
+        EXPECT_EQ(other.feed(random_tokens(5, small_vocab, 19)).size(), std::size_t{small_vocab});
     });
 }
 
@@ -360,7 +347,7 @@ TEST(OneCallAtATime, ACallbackMayMoveItsSession) {
 
 TEST(OneCallAtATime, ACallbackMayDestroyItsSession) {
     const Model model = random_model(small_blueprint(), "rope", 16);
-    const std::vector<Token> tokens = random_tokens(12, vocab, 17);
+    const std::vector<Token> tokens = random_tokens(12, small_vocab, 17);
     const std::vector<std::vector<float>> expected = logits_of(model, tokens);
     const auto expect_all = [&](Session& session, const std::function<void()>& end) {
         std::size_t seen = 0;
@@ -382,7 +369,8 @@ TEST(OneCallAtATime, ACallbackMayDestroyItsSession) {
 TEST(OneCallAtATime, ACallbackIsNeeded) {
     const Model model = random_model(small_blueprint(), "none", 20);
     Session session(model);
-    expect_error(ErrorCode::usage, "callback", [&] { session.feed_all(random_tokens(3, vocab, 1), TokenRows{}, {}); });
+    expect_error(ErrorCode::usage, "callback",
+                 [&] { session.feed_all(random_tokens(3, small_vocab, 1), TokenRows{}, {}); });
     EXPECT_EQ(session.size(), 0);
 }
 

@@ -12,10 +12,12 @@
 
 namespace ordo {
 
+inline constexpr int small_vocab = 101; // of small_blueprint()
+
 // Sizes that are not multiples of the kernels' block sizes, and no tokenizer.
 inline Blueprint small_blueprint() {
     Blueprint b;
-    b.vocab_size = 101;
+    b.vocab_size = small_vocab;
     b.context = 96;
     b.n_layers = 2;
     b.d_model = 40;

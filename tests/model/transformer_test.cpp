@@ -57,7 +57,7 @@ std::vector<Variant> variants() {
 
 class Transformers : public ::testing::TestWithParam<Variant> {};
 
-constexpr int length = 85; // longer than a slab of keys, and not a multiple of any block size
+constexpr int slab_tokens = 85; // longer than a slab of keys, and not a multiple of any block size
 
 TEST_P(Transformers, AgreeWithTheOracleChunkByChunk) {
     const Blueprint& b = GetParam().blueprint;
@@ -66,13 +66,13 @@ TEST_P(Transformers, AgreeWithTheOracleChunkByChunk) {
     const reference::Oracles nothing("none", b.dims(), tensors);
     const reference::Transformer oracle(b, tensors, nothing);
     reference::Input in;
-    in.tokens = random_tokens(length, b.vocab_size, 2);
-    in.positions.assign(length, 0);
+    in.tokens = random_tokens(slab_tokens, b.vocab_size, 2);
+    in.positions.assign(slab_tokens, 0);
     const Rows expected = to_rows(oracle.logits(in));
     // If the logits were all equal, agreement would prove nothing.
     const auto [least, most] = std::minmax_element(expected.back().begin(), expected.back().end());
     ASSERT_GT(*most - *least, 1);
-    for (const int chunk : {1, 7, 24, 64, length})
+    for (const int chunk : {1, 7, 24, 64, slab_tokens})
         EXPECT_LE(difference(logits_of(model, in.tokens, chunk), expected), 5e-5) << chunk;
 }
 
@@ -80,7 +80,7 @@ TEST_P(Transformers, FeedGivesTheLogitsAfterTheLastToken) {
     const Blueprint& b = GetParam().blueprint;
     const Model model = random_model(b, "none", 3);
     const std::vector<Token> tokens = random_tokens(30, b.vocab_size, 4);
-    Session session(model, {length, 11});
+    Session session(model, {slab_tokens, 11});
     const std::span<const float> last = session.feed(tokens);
     EXPECT_EQ(session.size(), 30);
     EXPECT_LE(difference(last, logits_of(model, tokens, 11).back()), 1e-5);

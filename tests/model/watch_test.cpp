@@ -9,17 +9,17 @@
 namespace ordo {
 namespace {
 
-constexpr int length = 40;
+constexpr int watched_tokens = 40;
 
-struct Case {
+struct WatchCase {
     std::string name, encoding;
     std::function<void(Blueprint&)> change = [](Blueprint&) {};
 };
-void PrintTo(const Case& c, std::ostream* out) {
+void PrintTo(const WatchCase& c, std::ostream* out) {
     *out << c.name;
 }
 
-Blueprint blueprint_of(const Case& c) {
+Blueprint blueprint_of(const WatchCase& c) {
     Blueprint b = small_blueprint();
     b.n_kv_heads = 2;
     b.n_layers = 3;
@@ -35,7 +35,7 @@ static_assert(
 static_assert(std::is_same_v<decltype(std::declval<Session>().encode({})), ConstView>);
 static_assert(!std::is_convertible_v<ConstView, View>);
 
-class Watching : public ::testing::TestWithParam<Case> {};
+class Watching : public ::testing::TestWithParam<WatchCase> {};
 
 // The observations of one sequence, by layer.
 struct Record {
@@ -53,10 +53,10 @@ struct Record {
         w.weights = [this](int layer, int head, int query, int first_key, std::span<const float> shown) {
             const std::lock_guard lock(guard);
             auto& queries = weights[{layer, head}];
-            queries.resize(length);
+            queries.resize(watched_tokens);
             std::vector<float>& row = queries[query];
             EXPECT_TRUE(row.empty()) << "query " << query << " is shown twice";
-            row.assign(length, 0);
+            row.assign(watched_tokens, 0);
             std::copy(shown.begin(), shown.end(), row.begin() + first_key);
         };
         return w;
@@ -67,23 +67,23 @@ TEST_P(Watching, ShowsWhatTheOracleHas) {
     const Blueprint b = blueprint_of(GetParam());
     const Model model = random_model(b, GetParam().encoding, 91);
     const reference::Tensors tensors = tensors_of(model);
-    const reference::Oracles oracles(model.encoding(), b.dims(), tensors, length);
+    const reference::Oracles oracles(model.encoding(), b.dims(), tensors, watched_tokens);
     ORDO_EXPECT_COMPLETE(oracles);
     const reference::Transformer oracle(b, tensors, oracles);
-    reference::Input in{random_tokens(length, b.vocab_size, 92), {}, {}};
-    for (int i = 0; i < length; ++i) in.positions.push_back(i);
+    reference::Input in{random_tokens(watched_tokens, b.vocab_size, 92), {}, {}};
+    for (int i = 0; i < watched_tokens; ++i) in.positions.push_back(i);
 
     const int before = thread_count();
     for (const int threads : {1, 3}) {
         set_threads(threads);
         Record record;
-        Session session(model, {length, 13});
+        Session session(model, {watched_tokens, 13});
         session.watch(record.watch());
         if (b.bidirectional()) {
             session.feed(in.tokens);
         } else { // chunks, then single tokens
             session.feed(std::span(in.tokens).first(30));
-            for (std::size_t i = 30; i < length; ++i) session.feed({&in.tokens[i], 1});
+            for (std::size_t i = 30; i < watched_tokens; ++i) session.feed({&in.tokens[i], 1});
         }
         const std::vector<reference::Matrix> states = oracle.states(in);
         for (int layer = -1; layer < b.n_layers; ++layer)
@@ -108,18 +108,19 @@ TEST_P(Watching, ShowsWhatTheOracleHas) {
 
 INSTANTIATE_TEST_SUITE_P(
     Models, Watching,
-    ::testing::Values(Case{"rope", "rope"}, Case{"window", "t5", [](Blueprint& b) { b.window = 7; }},
-                      Case{"sink", "rope+sink"}, Case{"whole_rows", "cope"}, Case{"state", "forget+rope"},
-                      Case{"mix", "shaw"}, Case{"embedding", "learned", [](Blueprint& b) { b.embedding_norm = true; }},
-                      Case{"post", "rope", [](Blueprint& b) { b.norm_place = NormPlace::post; }},
-                      Case{"capped", "alibi", [](Blueprint& b) { b.attention_softcap = 2; }},
-                      Case{"bidirectional", "deberta", [](Blueprint& b) { b.mask = Mask::bidirectional; }},
-                      Case{"pattern", "pattern(rope,none,sink)",
-                           [](Blueprint& b) {
-                               b.pattern = {b, b};
-                               b.pattern[1].window = 5, b.pattern[1].norm_place = NormPlace::sandwich;
-                               b.pattern[0].experts = 3, b.pattern[0].experts_used = 2;
-                           }}),
+    ::testing::Values(WatchCase{"rope", "rope"}, WatchCase{"window", "t5", [](Blueprint& b) { b.window = 7; }},
+                      WatchCase{"sink", "rope+sink"}, WatchCase{"whole_rows", "cope"},
+                      WatchCase{"state", "forget+rope"}, WatchCase{"mix", "shaw"},
+                      WatchCase{"embedding", "learned", [](Blueprint& b) { b.embedding_norm = true; }},
+                      WatchCase{"post", "rope", [](Blueprint& b) { b.norm_place = NormPlace::post; }},
+                      WatchCase{"capped", "alibi", [](Blueprint& b) { b.attention_softcap = 2; }},
+                      WatchCase{"bidirectional", "deberta", [](Blueprint& b) { b.mask = Mask::bidirectional; }},
+                      WatchCase{"pattern", "pattern(rope,none,sink)",
+                                [](Blueprint& b) {
+                                    b.pattern = {b, b};
+                                    b.pattern[1].window = 5, b.pattern[1].norm_place = NormPlace::sandwich;
+                                    b.pattern[0].experts = 3, b.pattern[0].experts_used = 2;
+                                }}),
     [](const auto& test) { return test.param.name; });
 
 // With more than 1,024 keys, a row is computed in chunks but shown whole. Its weights sum to 1, or to less with a sink.

@@ -8,7 +8,6 @@
 namespace ordo {
 namespace {
 
-constexpr int vocab = 101; // of small_blueprint()
 constexpr int window = 20, capacity = 700;
 
 // One layer in three has no window.
@@ -34,7 +33,7 @@ class Windows : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(Windows, ForgottenKeysChangeNoBit) {
     const Model model = random_model(windowed(3), GetParam(), 1);
-    const std::vector<Token> tokens = random_tokens(capacity, vocab, 2);
+    const std::vector<Token> tokens = random_tokens(capacity, small_vocab, 2);
     for (const CacheType type : {CacheType::f32, CacheType::f16, CacheType::q8_0})
         for (const int chunk : {1, 24, 256}) {
             const SessionOptions all{.capacity = capacity, .chunk = chunk, .cache = type};
@@ -48,7 +47,7 @@ INSTANTIATE_TEST_SUITE_P(Encodings, Windows,
 
 TEST(WindowsOfABatch, ForgottenKeysChangeNoBit) {
     const Model model = random_model(windowed(3), "rope", 1);
-    const std::vector<Token> tokens = random_tokens(capacity, vocab, 2);
+    const std::vector<Token> tokens = random_tokens(capacity, small_vocab, 2);
     Session one(model, forgetting(16)), two(model, forgetting(16)), whole(model, {.capacity = capacity, .chunk = 16});
     Batch batch(model, 2, capacity), alone(model, 2, capacity);
     one.feed(std::span(tokens).first(300));
@@ -57,7 +56,7 @@ TEST(WindowsOfABatch, ForgottenKeysChangeNoBit) {
     for (std::size_t i = 300; i < tokens.size(); ++i) {
         const Token next[] = {tokens[i], tokens[i - 300]};
         const View found = batch.feed(both, next), expected = alone.feed(kept, {next, 1});
-        ASSERT_TRUE(std::equal(found.row(0), found.row(0) + vocab, expected.row(0))) << i;
+        ASSERT_TRUE(std::equal(found.row(0), found.row(0) + small_vocab, expected.row(0))) << i;
     }
 }
 
@@ -76,7 +75,7 @@ TEST(WindowsInMemory, TakeWhatTheySpan) {
 
 TEST(WindowsAndRewind, ReachBackAsFarAsAllIsHeld) {
     const Model model = random_model(windowed(3), "rope", 3);
-    const std::vector<Token> tokens = random_tokens(capacity, vocab, 4);
+    const std::vector<Token> tokens = random_tokens(capacity, small_vocab, 4);
     const std::span<const Token> all(tokens);
     Session session(model, forgetting(16)), whole(model, {.capacity = capacity, .chunk = 16});
     session.feed(all.first(600));
@@ -104,7 +103,7 @@ TEST(WindowsAndRewind, ReachBackAsFarAsAllIsHeld) {
 // In one layer, the remaining tokens behave as if no others had ever been fed.
 TEST(WindowsAndEvict, QueriesSeeWhatIsLeft) {
     const Model model = random_model(windowed(1), "rope", 5);
-    const std::vector<Token> tokens = random_tokens(capacity, vocab, 6);
+    const std::vector<Token> tokens = random_tokens(capacity, small_vocab, 6);
     const std::span<const Token> all(tokens), next = all.first(90);
     for (const CacheType type : {CacheType::f32, CacheType::f16, CacheType::q8_0})
         for (const int fed : {300, 333, 400, 447, 448, 511})
@@ -144,7 +143,7 @@ TEST(WindowsAndEvict, QueriesSeeWhatIsLeft) {
 // A session may have forgotten the tokens that it would go back to.
 TEST(WindowsAndRewind, ACallThatFailsLeavesTheSessionAsItWasOrEmpty) {
     const Model model = random_model(windowed(3), "rope", 3);
-    const std::vector<Token> tokens = random_tokens(capacity, vocab, 4);
+    const std::vector<Token> tokens = random_tokens(capacity, small_vocab, 4);
     const std::span<const Token> all(tokens);
     for (const int before : {10, 550}) {
         Session session(model, forgetting(16)), whole(model, {.capacity = capacity, .chunk = 16});
@@ -163,7 +162,7 @@ TEST(WindowsAndRewind, ACallThatFailsLeavesTheSessionAsItWasOrEmpty) {
 // Moved tokens stay complete where nothing was forgotten, as without the option.
 TEST(WindowsAndEvict, WhatFollowsTheForgottenMovesAsEver) {
     const Model model = random_model(windowed(3), "rope", 5);
-    const std::vector<Token> tokens = random_tokens(capacity, vocab, 6);
+    const std::vector<Token> tokens = random_tokens(capacity, small_vocab, 6);
     const std::span<const Token> all(tokens);
     Session session(model, forgetting(16)), whole(model, {.capacity = capacity, .chunk = 16});
     for (Session* s : {&session, &whole}) {

@@ -18,12 +18,12 @@ std::string sequence(const std::string& key, const std::string& part, int n) {
     return R"({"type":"Sequence",")" + key + "\":" + list_of(part, n) + "}";
 }
 
-constexpr const char* letters = R"({"type":"BPE","unk_token":null,"vocab":{"a":0,"b":1," ":2,"_":3},"merges":[]})";
+constexpr const char* letters_json = R"({"type":"BPE","unk_token":null,"vocab":{"a":0,"b":1," ":2,"_":3},"merges":[]})";
 
 // A tokenizer of a few letters with some members given.
 struct Parts {
     std::string normalizer = "null", pre_tokenizer = "null", post_processor = "null", decoder = "null";
-    std::string model = letters, added = "[]";
+    std::string model = letters_json, added = "[]";
 
     std::unique_ptr<Tokenizer> make() const {
         return tokenizer_from_json(R"({"version":"1.0","truncation":null,"padding":null,"added_tokens":)" + added +
@@ -62,23 +62,23 @@ void expect_in(const std::string& text, const std::string& phrase) {
 // ---- Components -----------------------------------------------------------------------------------
 
 constexpr const char* lowercase = R"({"type":"Lowercase"})";
-constexpr const char* split = R"({"type":"WhitespaceSplit"})";
+constexpr const char* split_json = R"({"type":"WhitespaceSplit"})";
 constexpr const char* fuse = R"({"type":"Fuse"})";
-constexpr const char* byte_level =
+constexpr const char* byte_level_json =
     R"({"type":"ByteLevel","add_prefix_space":true,"trim_offsets":true,"use_regex":false})";
 
 TEST(HostileTokenizers, ComponentsAreAtMost64) {
     const auto each = [](int n) {
         return std::vector<Parts>{{.normalizer = sequence("normalizers", lowercase, n)},
-                                  {.pre_tokenizer = sequence("pretokenizers", split, n)},
-                                  {.post_processor = sequence("processors", byte_level, n)},
+                                  {.pre_tokenizer = sequence("pretokenizers", split_json, n)},
+                                  {.post_processor = sequence("processors", byte_level_json, n)},
                                   {.decoder = sequence("decoders", fuse, n)}};
     };
     for (const Parts& parts : each(64)) EXPECT_EQ(parts.encode("ab"), (std::vector<Token>{0, 1}));
     for (const Parts& parts : each(25'000))
         expect_in(parts.refusal(ErrorCode::model), "[64]: expected at most 64 components");
     // Nested sequences count together.
-    const std::string halves = sequence("pretokenizers", sequence("pretokenizers", split, 33), 2);
+    const std::string halves = sequence("pretokenizers", sequence("pretokenizers", split_json, 33), 2);
     expect_in(Parts{.pre_tokenizer = halves}.refusal(ErrorCode::model),
               "pretokenizers[1].pretokenizers[31]: expected at most 64 components");
 }
@@ -89,7 +89,7 @@ TEST(HostileTokenizers, SequencesNestAsDeepAsJsonMay) {
         begin += R"({"type":"Sequence","pretokenizers":[)";
         end += "]}";
     }
-    const std::string nested = begin + split + end;
+    const std::string nested = begin + split_json + end;
     expect_in(Parts{.pre_tokenizer = nested}.refusal(ErrorCode::model), "JSON nested deeper than 64");
 }
 
@@ -143,9 +143,9 @@ TEST(HostileTokenizers, PiecesMayNotFillTheMemory) {
     const std::string each_letter = R"({"type":"Split","pattern":{"Regex":"."},"behavior":"Isolated","invert":false})";
     for (const Parts& parts : std::vector<Parts>{
              {.normalizer = sequence("normalizers", R"({"type":"ByteLevel"})", 60)},
-             {.pre_tokenizer = sequence("pretokenizers", byte_level + std::string(",") + split, 30)},
+             {.pre_tokenizer = sequence("pretokenizers", byte_level_json + std::string(",") + split_json, 30)},
              // Each piece becomes two: a mark and itself.
-             {.pre_tokenizer = sequence("pretokenizers", byte_level + std::string(",") + each_letter, 30)},
+             {.pre_tokenizer = sequence("pretokenizers", byte_level_json + std::string(",") + each_letter, 30)},
              {.normalizer = sequence("normalizers", replacing("a", "aa"), 60)},
          })
         expect_in(parts.refusal(ErrorCode::limit, "\u00e9aaaaaaaaa "),
@@ -168,7 +168,7 @@ TEST(HostileTokenizers, TemplatesMayNotFillTheMemory) {
 
 // ---- Time -----------------------------------------------------------------------------------------
 
-// A token for each number of letters, so that 512 of them match at every place of the text.
+// A token for each number of letters_json, so that 512 of them match at every place of the text.
 TEST(HostileTokenizers, RunsOfOneLetterTakeLinearTime) {
     std::string unigram = R"({"type":"Unigram","unk_id":0,"vocab":[["?",0])", pieces = R"({"?":0)";
     for (int i = 1; i <= 512; ++i) {

@@ -18,12 +18,12 @@ namespace {
 using namespace ordo;
 using namespace ordo::test;
 
-using Words = std::set<std::string>;
+using WordSet = std::set<std::string>;
 
 struct Question {
     std::string before; // the line up to the word
     std::string begun;  // the word under the cursor
-    Words offered;      // its completions
+    WordSet offered;    // its completions
 };
 
 // A user's folders: the shells' installed completion files, and the working directory.
@@ -77,8 +77,8 @@ std::vector<std::string> lines_of(const std::string& file) {
 }
 
 // A line's words, without quotes.
-Words words_of(std::string_view line) {
-    Words words;
+WordSet words_of(std::string_view line) {
+    WordSet words;
     std::string word;
     char quote = 0;
     for (std::size_t i = 0; i <= line.size(); ++i) {
@@ -97,8 +97,8 @@ Words words_of(std::string_view line) {
 
 // The shell's completions of each line, asked after the shell writes "ready> ". ^X^A inserts all completions. ^X^P
 // writes the line to the file "answers", empties it, and prints "answered".
-std::vector<Words> answers_in_terminal(const Home& home, const std::vector<std::string>& argv,
-                                       const std::vector<Question>& questions) {
+std::vector<WordSet> answers_in_terminal(const Home& home, const std::vector<std::string>& argv,
+                                         const std::vector<Question>& questions) {
     std::size_t asked = 0, answered = 0, read = 0;
     const auto type = [&](const std::string& written) -> std::string {
         for (std::size_t at; (at = written.find("answered", read)) != std::string::npos; ++answered) read = at + 1;
@@ -112,7 +112,7 @@ std::vector<Words> answers_in_terminal(const Home& home, const std::vector<std::
         200, [&] { home.run(argv); }, {}, type);
     const std::vector<std::string> lines = lines_of(home / "answers");
     EXPECT_EQ(lines.size(), questions.size()) << watched.written;
-    std::vector<Words> answers(questions.size());
+    std::vector<WordSet> answers(questions.size());
     for (std::size_t i = 0; i < std::min(lines.size(), answers.size()); ++i) {
         EXPECT_TRUE(lines[i].starts_with(questions[i].before)) << lines[i];
         const std::string tail = lines[i].substr(std::min(lines[i].size(), questions[i].before.size()));
@@ -125,7 +125,7 @@ std::vector<Words> answers_in_terminal(const Home& home, const std::vector<std::
     return answers;
 }
 
-std::vector<Words> bash_answers(const Home& home, const std::vector<Question>& questions) {
+std::vector<WordSet> bash_answers(const Home& home, const std::vector<Question>& questions) {
     put_file(home / "bashrc", ". " + (home / "installed/ordo") +
                                   "\n"
                                   "answer() { echo \"$READLINE_LINE\" >>" +
@@ -138,7 +138,7 @@ std::vector<Words> bash_answers(const Home& home, const std::vector<Question>& q
 }
 
 // known: the command that makes the file known.
-std::vector<Words> zsh_answers(const Home& home, const std::vector<Question>& questions, const std::string& known) {
+std::vector<WordSet> zsh_answers(const Home& home, const std::vector<Question>& questions, const std::string& known) {
     put_file(home / ".zshrc", "autoload -Uz compinit\n" + known +
                                   "\n"
                                   "all() { _main_complete; compstate[insert]=all compstate[list]=; }\n"
@@ -151,7 +151,7 @@ std::vector<Words> zsh_answers(const Home& home, const std::vector<Question>& qu
     return answers_in_terminal(home, {"zsh", "-d", "-i"}, questions);
 }
 
-std::vector<Words> fish_answers(const Home& home, const std::vector<Question>& questions) {
+std::vector<WordSet> fish_answers(const Home& home, const std::vector<Question>& questions) {
     std::string lines;
     for (const Question& question : questions) lines += question.before + question.begun + "\n";
     put_file(home / "lines", lines);
@@ -161,7 +161,7 @@ std::vector<Words> fish_answers(const Home& home, const std::vector<Question>& q
                       "; while read -l line; complete -C $line; echo answered; end <" + (home / "lines") + " >" +
                       (home / "answers")});
     });
-    std::vector<Words> answers(1);
+    std::vector<WordSet> answers(1);
     for (const std::string& line : lines_of(home / "answers")) {
         if (line == "answered") {
             answers.emplace_back();
@@ -176,7 +176,7 @@ std::vector<Words> fish_answers(const Home& home, const std::vector<Question>& q
     return answers;
 }
 
-const Words files{"model.gguf", "moon.txt", "models"}; // that begin with "mo"
+const WordSet files{"model.gguf", "moon.txt", "models"}; // that begin with "mo"
 
 // Verbs, options, and values of options.
 const std::vector<Question> of_options{
@@ -246,10 +246,10 @@ const std::vector<Question> of_operands{
 // Every verb and option in the table.
 std::vector<Question> of_the_table() {
     std::vector<Question> all;
-    Words verbs, names;
+    WordSet verbs, names;
     for (const tools::Verb* verb : tools::verbs()) {
         verbs.insert(std::string(verb->name));
-        Words options;
+        WordSet options;
         for (const tools::OptionGroup& group : verb->groups)
             for (const tools::Option& option : group.options)
                 for (const std::string_view name : {option.name, option.alias})
@@ -273,7 +273,7 @@ TEST_P(CliCompletionIn, OffersWhatMayStandThere) {
     std::vector<Question> questions = of_the_table();
     questions.insert(questions.end(), of_options.begin(), of_options.end());
     questions.insert(questions.end(), of_operands.begin(), of_operands.end());
-    const std::vector<Words> answers =
+    const std::vector<WordSet> answers =
         shell == "bash"   ? bash_answers(home, questions)
         : shell == "fish" ? fish_answers(home, questions)
                           : zsh_answers(home, questions, "fpath=(" + (home / "installed") + " $fpath)\ncompinit -u -D");
@@ -288,9 +288,9 @@ INSTANTIATE_TEST_SUITE_P(Shells, CliCompletionIn, testing::Values("bash", "zsh",
 TEST(CliCompletion, ZshMayReadItAsAScript) {
     if (!there_is("zsh")) GTEST_SKIP() << "there is no zsh here";
     const Home home;
-    const std::vector<Words> answers =
+    const std::vector<WordSet> answers =
         zsh_answers(home, {{"ordo ", "gen", {"generate"}}}, "compinit -u -D\nsource " + (home / "installed/_ordo"));
-    EXPECT_EQ(answers[0], Words{"generate"});
+    EXPECT_EQ(answers[0], WordSet{"generate"});
 }
 
 } // namespace

@@ -15,7 +15,7 @@ using namespace ordo::test;
 const std::vector<std::string> three{"generate", "-p", "a",  "-n",          "3",
                                      "--temp",   "0",  "-q", "--encodings", "none;rope;alibi"};
 
-std::vector<std::string> with(std::vector<std::string> words, const std::vector<std::string>& more) {
+std::vector<std::string> with_words(std::vector<std::string> words, const std::vector<std::string>& more) {
     words.insert(words.end(), more.begin(), more.end());
     return words;
 }
@@ -93,9 +93,9 @@ TEST(CliSideBySide, AModelThatIsGivenTakesAllOfThem) {
 TEST(CliSideBySide, TheTextsAreThoseOfSingleRuns) {
     const std::vector<std::string> words{"generate", "-m", model_file("random"), "-p", "The", "-s", "5", "-n",
                                          "20",       "-q"};
-    const std::string both = out_of(with(words, {"--encodings", "rope:theta=500;alibi"}));
+    const std::string both = out_of(with_words(words, {"--encodings", "rope:theta=500;alibi"}));
     for (const char* spec : {"rope:theta=500", "alibi"}) {
-        const std::string alone = out_of(with(words, {"--encoding", spec, "--force-encoding"}));
+        const std::string alone = out_of(with_words(words, {"--encoding", spec, "--force-encoding"}));
         EXPECT_NE(both.find("encoding: " + std::string(spec) + "\n" + alone), std::string::npos) << spec;
     }
 }

@@ -11,7 +11,7 @@ namespace {
 
 using namespace ordo::test;
 
-const std::vector<std::string> three{"generate", "-p", "a", "-n", "3", "--temp", "0", "-q"};
+const std::vector<std::string> three_tokens{"generate", "-p", "a", "-n", "3", "--temp", "0", "-q"};
 
 // Generates until stopped, or for much longer than any test may take.
 std::vector<std::string> endless(const std::string& prompt = "Z") {
@@ -22,20 +22,20 @@ std::vector<std::string> endless(const std::string& prompt = "Z") {
 
 TEST(CliStreams, AClosedStdinIsAnErrorOnlyIfItIsRead) {
     expect_error(run_program({"generate", "-n", "3"}, {.in = Stdin::closed}), 5, "standard input");
-    EXPECT_EQ(run_program(three, {.in = Stdin::closed}).out, "abcd\n");
+    EXPECT_EQ(run_program(three_tokens, {.in = Stdin::closed}).out, "abcd\n");
 }
 
 TEST(CliStreams, AnEndlessStdinIsCutWithALimit) {
     for (const char* verb : {"generate", "tokenize", "logits"})
         expect_error(run_program({verb}, {.in = Stdin::endless}), 4, "standard input: expected at most ");
     expect_error(run_program({"perplexity", "-f", "/dev/zero"}), 4, "/dev/zero: expected at most ");
-    EXPECT_EQ(run_program(three, {.in = Stdin::endless}).out, "abcd\n"); // stdin is not read
+    EXPECT_EQ(run_program(three_tokens, {.in = Stdin::endless}).out, "abcd\n"); // stdin is not read
 }
 
 TEST(CliStreams, ATerminalIsNotWaitedFor) {
     for (const char* verb : {"generate", "tokenize", "logits"})
         expect_error(run_program({verb}, {.in = Stdin::terminal}), 2, "-p TEXT");
-    EXPECT_EQ(run_program(three, {.in = Stdin::terminal}).out, "abcd\n");
+    EXPECT_EQ(run_program(three_tokens, {.in = Stdin::terminal}).out, "abcd\n");
     const Outcome hung_up = run_program({"generate", "-n", "3", "--temp", "0", "-q"}, {.in = Stdin::hung_up});
     EXPECT_FALSE(hung_up.hung);
     EXPECT_TRUE(hung_up.code == 2 || hung_up.code == 5) << hung_up.err; // an end of file or an error
@@ -68,7 +68,7 @@ TEST(CliStreams, FilesThatAreNone) {
 // ---- E5: stdout ---------------------------------------------------------------------------------------
 
 TEST(CliStreams, AResultThatCannotBeWrittenIsAnError) {
-    const std::vector<std::vector<std::string>> commands = {three,
+    const std::vector<std::vector<std::string>> commands = {three_tokens,
                                                             {"--help"},
                                                             {"generate", "--help"},
                                                             {"--version"},
@@ -150,7 +150,7 @@ TEST(CliStreams, AModelThatDoesNotFitInMemoryIsALimit) {
     const std::size_t megabyte = std::size_t{1} << 20;
     std::vector<int> codes;
     for (std::size_t size = 480 * megabyte; size > 20 * megabyte; size -= 20 * megabyte) {
-        const Outcome outcome = run_program(three, {.address_space = size});
+        const Outcome outcome = run_program(three_tokens, {.address_space = size});
         EXPECT_FALSE(outcome.hung) << size;
         if (outcome.code == 127) break;
         codes.push_back(outcome.code);
@@ -186,10 +186,10 @@ TEST(CliStreams, ALimitOnDataIsALimit) {
 TEST(CliStreams, FewFilesAndASmallStackAreEnough) {
     Conditions conditions;
     conditions.files = 8;
-    EXPECT_EQ(run_program(three, conditions).out, "abcd\n");
+    EXPECT_EQ(run_program(three_tokens, conditions).out, "abcd\n");
     if (is_instrumented()) return;
     conditions.stack = 64 << 10;
-    EXPECT_EQ(run_program(three, conditions).out, "abcd\n");
+    EXPECT_EQ(run_program(three_tokens, conditions).out, "abcd\n");
 }
 
 // ---- E9, E10: environments ---------------------------------------------------------------------------------
@@ -214,7 +214,7 @@ TEST(CliStreams, TheEnvironmentChangesNothing) {
     const std::vector<std::string> table{"table", "sinusoidal", "--len", "2", "--dim", "2"};
     for (const auto& environment : environments) {
         SCOPED_TRACE(environment[0].first + "=" + environment[0].second);
-        const Outcome outcome = run_program(three, {.environment = environment});
+        const Outcome outcome = run_program(three_tokens, {.environment = environment});
         expect_success(outcome);
         EXPECT_EQ(outcome.out, "abcd\n");
         EXPECT_EQ(run_program(table, {.environment = environment}).out,
@@ -226,7 +226,8 @@ TEST(CliStreams, TheEnvironmentChangesNothing) {
 
 TEST(CliStreams, SeveralProcessesShareAModel) {
     std::vector<std::future<Outcome>> runs;
-    for (int i = 0; i < 4; ++i) runs.push_back(std::async(std::launch::async, [] { return run_program(three); }));
+    for (int i = 0; i < 4; ++i)
+        runs.push_back(std::async(std::launch::async, [] { return run_program(three_tokens); }));
     for (auto& run : runs) EXPECT_EQ(run.get().out, "abcd\n");
 }
 

@@ -20,15 +20,15 @@ Model model() {
 }
 
 // Sequence i has i tokens of padding.
-struct Text {
+struct EncoderText {
     std::vector<Token> tokens = random_tokens(batch * length, 101, 1), targets = random_tokens(batch * length, 101, 2),
                        input = random_tokens(batch * input_length, 101, 3);
-    Text() {
+    EncoderText() {
         for (int i = 0; i < batch; ++i) std::fill_n(input.begin() + (i + 1) * input_length - i, i, -1);
     }
 };
 
-double session_loss(const Model& m, const Text& text) {
+double session_loss(const Model& m, const EncoderText& text) {
     double total = 0;
     for (int s = 0; s < batch; ++s) {
         Session session(m);
@@ -46,7 +46,7 @@ double session_loss(const Model& m, const Text& text) {
 
 TEST(EncoderTraining, ComputesWhatSessionsDoAndLearns) {
     const Model m = model();
-    const Text text;
+    const EncoderText text;
     Trainer trainer(m, {.batch = batch, .length = length, .weight_decay = 0, .input = input_length});
     EXPECT_NEAR(trainer.loss(text.tokens, text.targets, {}, text.input), session_loss(m, text), 1e-5);
     double loss = 0;
@@ -61,7 +61,7 @@ TEST(EncoderTraining, ComputesWhatSessionsDoAndLearns) {
 
 TEST(EncoderTraining, WantsAnInputOfItsLength) {
     const Model m = model();
-    const Text text;
+    const EncoderText text;
     Trainer trainer(m, {.batch = batch, .length = length, .input = input_length});
     const auto refused = [&](ErrorCode code, const std::string& phrase, const std::function<void()>& action) {
         try {
