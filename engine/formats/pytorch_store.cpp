@@ -5,17 +5,6 @@
 #include <mutex>
 
 namespace ordo {
-namespace {
-
-std::optional<WeightType> float_type(std::string_view dtype) {
-    if (dtype == "F32") return WeightType::f32;
-    if (dtype == "F16") return WeightType::f16;
-    if (dtype == "BF16") return WeightType::bf16;
-    return std::nullopt;
-}
-
-} // namespace
-
 void add_pytorch(TensorStore& store, const std::shared_ptr<const PytorchFile>& file) {
     constexpr std::string_view types = "F32, F16 or BF16";
     const std::size_t index = store.add_file(

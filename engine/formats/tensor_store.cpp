@@ -5,16 +5,12 @@
 #include "io/checked.h"
 
 namespace ordo {
-namespace {
-
 std::optional<WeightType> float_type(std::string_view dtype) {
     if (dtype == "F32") return WeightType::f32;
     if (dtype == "F16") return WeightType::f16;
     if (dtype == "BF16") return WeightType::bf16;
     return std::nullopt;
 }
-
-} // namespace
 
 std::int64_t FileTensor::rows() const {
     std::int64_t n = 1;

@@ -25,6 +25,9 @@ struct FileTensor {
     std::int64_t rows() const; // the product of all axes but the last
 };
 
+// The type of a dtype of safetensors, or none if weights cannot have it.
+std::optional<WeightType> float_type(std::string_view dtype);
+
 // Tensors, and the files with their data. Reading is const and may be done by many threads.
 class TensorStore {
 public:

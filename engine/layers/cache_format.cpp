@@ -87,11 +87,11 @@ struct Block {
     }
 };
 
-void write_half(std::byte* p, float scale) {
+void write_scale(std::byte* p, float scale) {
     const std::uint16_t half = f16_from_float(scale);
     std::memcpy(p, &half, sizeof half);
 }
-float read_half(const std::byte* p) {
+float read_scale(const std::byte* p) {
     std::uint16_t half;
     std::memcpy(&half, p, sizeof half);
     return f16_to_float(half);
@@ -106,7 +106,7 @@ public:
             const Block block(key + b * quant_block, n);
             std::byte* const panel = block_of_key(to, i, b, d);
             const int lane = i % panel_outputs;
-            write_half(panel + 2 * lane, block.scale);
+            write_scale(panel + 2 * lane, block.scale);
             for (int g = 0; g < quant_block / 4; ++g) {
                 std::uint32_t word;
                 std::memcpy(&word, block.values.data() + 4 * g, sizeof word);
@@ -119,7 +119,7 @@ public:
         for_blocks(d, [&](int b, int n) {
             const std::byte* const panel = block_of_key(from, i, b, d);
             const int lane = i % panel_outputs;
-            const float scale = read_half(panel + 2 * lane);
+            const float scale = read_scale(panel + 2 * lane);
             for (int j = 0; j < n; ++j)
                 key[b * quant_block + j] =
                     scale * static_cast<float>(std::to_integer<int>(word_of(panel, j / 4, lane)[j % 4]) - 128);
@@ -129,13 +129,13 @@ public:
     void write_value(const float* value, int d, std::byte* to, int i) const override {
         for_blocks(d, [&](int b, int n) {
             const Block block(value + b * quant_block, n);
-            write_half(to + b * value_block + 2 * i, block.scale);
+            write_scale(to + b * value_block + 2 * i, block.scale);
             std::memcpy(bytes_of_value(to, i, b), block.values.data(), quant_block);
         });
     }
     void read_value(const std::byte* from, int i, float* value, int d) const override {
         for_blocks(d, [&](int b, int n) {
-            const float scale = read_half(from + b * value_block + 2 * i);
+            const float scale = read_scale(from + b * value_block + 2 * i);
             const std::byte* const bytes = bytes_of_value(from, i, b);
             for (int j = 0; j < n; ++j)
                 value[b * quant_block + j] = scale * static_cast<float>(std::to_integer<signed char>(bytes[j]));

@@ -12,10 +12,10 @@
 namespace ordo {
 namespace {
 
-constexpr int elements_per_thread = 8192; // below this a thread costs more than it saves
+constexpr int numbers_per_thread = 8192; // below this a thread costs more than it saves
 
-int rows_per_thread(int cols) {
-    return std::max(1, elements_per_thread / std::max(1, cols));
+int norms_per_thread(int cols) {
+    return std::max(1, numbers_per_thread / std::max(1, cols));
 }
 
 // If the squares overflow, an inverse of 0 would silently turn the row to zeros. Returns NaN instead, which a session
@@ -30,7 +30,7 @@ float inverse_root(float square) {
 void rms_norm(View x, View weight, float eps, View y) {
     const Kernels& k = kernels();
     const int d = x.cols;
-    parallel_for(x.rows, rows_per_thread(d), [&](std::ptrdiff_t i) {
+    parallel_for(x.rows, norms_per_thread(d), [&](std::ptrdiff_t i) {
         const float* in = x.row(static_cast<int>(i));
         float* out = y.row(static_cast<int>(i));
         const float* w = weight.data;
@@ -43,7 +43,7 @@ void rms_norm(View x, View weight, float eps, View y) {
 // Two passes: the mean of squares minus the square of the mean would cancel.
 void layer_norm(View x, View weight, View bias, float eps, View y) {
     const int d = x.cols;
-    parallel_for(x.rows, rows_per_thread(d), [&](std::ptrdiff_t i) {
+    parallel_for(x.rows, norms_per_thread(d), [&](std::ptrdiff_t i) {
         const float* in = x.row(static_cast<int>(i));
         float* out = y.row(static_cast<int>(i));
         const float *w = weight.data, *b = bias.data;

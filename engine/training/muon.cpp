@@ -11,7 +11,8 @@ namespace ordo {
 namespace {
 
 constexpr int steps = 5;
-constexpr float a = 3.4445f, b = -4.7750f, c = 2.0315f; // x <- a x + b (x x^T) x + c (x x^T)^2 x
+// x <- newton_a x + newton_b (x x^T) x + newton_c (x x^T)^2 x
+constexpr float newton_a = 3.4445f, newton_b = -4.7750f, newton_c = 2.0315f;
 
 std::size_t size_of(int rows, int cols) {
     return static_cast<std::size_t>(rows) * static_cast<std::size_t>(cols);
@@ -76,12 +77,13 @@ void Orthogonaliser::operator()(View x) {
     for (int i = 0; i < steps; ++i) {
         gemm(x, wide ? Transpose::no : Transpose::yes, x, wide ? Transpose::yes : Transpose::no, gram);
         gemm(gram, Transpose::no, gram, Transpose::no, polynomial);
-        for (std::size_t j = 0; j < size_of(n, n); ++j) polynomial.data[j] = b * gram.data[j] + c * polynomial.data[j];
+        for (std::size_t j = 0; j < size_of(n, n); ++j)
+            polynomial.data[j] = newton_b * gram.data[j] + newton_c * polynomial.data[j];
         std::copy(values.begin(), values.end(), product.data);
         if (wide)
-            gemm(polynomial, Transpose::no, x, Transpose::no, product, a);
+            gemm(polynomial, Transpose::no, x, Transpose::no, product, newton_a);
         else
-            gemm(x, Transpose::no, polynomial, Transpose::no, product, a);
+            gemm(x, Transpose::no, polynomial, Transpose::no, product, newton_a);
         std::copy_n(product.data, values.size(), values.begin());
     }
 }

@@ -84,7 +84,7 @@ void for_each_name(const Verb& verb, const Body& body) {
         }
 }
 
-const Option* find_option(const Verb& verb, std::string_view name) {
+const Option* option_spelled(const Verb& verb, std::string_view name) {
     const Option* found = nullptr;
     for_each_name(verb, [&](const Option& option, const std::string& known) {
         if (known == name) found = &option;
@@ -108,7 +108,7 @@ Offer offer_of(const Verb& verb, std::span<const std::string> line) {
             ++operands;
         } else if (word == "--") {
             ended = true;
-        } else if (const Option* option = find_option(verb, word); option && values_of(*option) != Values::none) {
+        } else if (const Option* option = option_spelled(verb, word); option && values_of(*option) != Values::none) {
             if (++i + 1 < line.size()) continue;
             add_value(verb, *option, begun, offer);
             return offer;
@@ -116,7 +116,7 @@ Offer offer_of(const Verb& verb, std::span<const std::string> line) {
     }
     if (const std::size_t at = begun.find('='); !ended && begun.starts_with("--") && at != begun.npos) {
         offer.before = begun.substr(0, at + 1);
-        if (const Option* option = find_option(verb, begun.substr(0, at)))
+        if (const Option* option = option_spelled(verb, begun.substr(0, at)))
             add_value(verb, *option, std::string_view(begun).substr(at + 1), offer);
     } else if ((!ended && begun.starts_with('-')) || operands >= operand_count(verb)) {
         for_each_name(verb, [&](const Option& option, const std::string& name) { offer.add(name, option.help); });

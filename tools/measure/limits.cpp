@@ -35,7 +35,7 @@ double rate_of(double amount, const std::function<void()>& work) {
 }
 
 // Avoids zeros, which a system may keep in a single page, and numbers with subnormal squares.
-void fill(std::span<float> values) {
+void fill_half(std::span<float> values) {
     std::fill(values.begin(), values.end(), 0.5f);
 }
 
@@ -50,7 +50,7 @@ double stream_rate(std::uint64_t bytes) {
     const auto part = [&](std::ptrdiff_t i) {
         return std::span<float>(values).subspan(static_cast<std::size_t>(i) * share, share);
     };
-    parallel_for(threads, 1, [&](std::ptrdiff_t i) { fill(part(i)); });
+    parallel_for(threads, 1, [&](std::ptrdiff_t i) { fill_half(part(i)); });
     const Kernels& k = kernels();
     // The machine's widest vectors, called through a pointer, so that no compiler can omit the reads.
     const auto read = [&](std::ptrdiff_t i) {
@@ -63,8 +63,8 @@ double stream_rate(std::uint64_t bytes) {
 double sgemm_rate(const LargestMatrix& matrix) {
     constexpr int rows = 512;
     Tensor x(rows, matrix.inputs), w(matrix.outputs, matrix.inputs), y(rows, matrix.outputs);
-    fill({x.data(), x.size()});
-    fill({w.data(), w.size()});
+    fill_half({x.data(), x.size()});
+    fill_half({w.data(), w.size()});
     return rate_of(2.0 * rows * matrix.outputs * matrix.inputs,
                    [&] { gemm(x.view(), Transpose::no, w.view(), Transpose::yes, y.view()); });
 }

@@ -16,7 +16,7 @@ namespace ordo::tools {
 
 namespace {
 
-volatile std::sig_atomic_t shown = 0; // the line has text
+volatile std::sig_atomic_t line_shown = 0; // the line has text
 
 // Ignores errors: the work continues if the line cannot be shown.
 void put(std::string_view text) {
@@ -70,13 +70,13 @@ void LiveLine::show(std::string_view text) {
     if (!active_) return;
     const int columns = width();
     const std::string line = printable(text, 4 * static_cast<std::size_t>(columns)); // a code point has at most 4 bytes
-    shown = 1;
+    line_shown = 1;
     put("\r" + std::string(cut(line, columns)) + "\033[K");
 }
 
 void LiveLine::wipe() {
-    if (shown) put("\r\033[K");
-    shown = 0;
+    if (line_shown) put("\r\033[K");
+    line_shown = 0;
 }
 
 } // namespace ordo::tools

@@ -14,13 +14,13 @@ using tools::fixed_text;
 
 constexpr std::int64_t steps_before_estimate = 10;
 
-struct Part {
+struct Piece {
     std::string text;
     int worth; // the part with the lowest worth is dropped first
 };
 
-std::string joined(const std::vector<Part>& parts) {
-    return std::accumulate(parts.begin(), parts.end(), std::string(), [](const std::string& before, const Part& part) {
+std::string joined(const std::vector<Piece>& parts) {
+    return std::accumulate(parts.begin(), parts.end(), std::string(), [](const std::string& before, const Piece& part) {
         return before.empty() ? part.text : before + "  " + part.text;
     });
 }
@@ -28,13 +28,13 @@ std::string joined(const std::vector<Part>& parts) {
 } // namespace
 
 std::string bar_text(const TrainingFigures& f, int columns) {
-    std::vector<Part> parts{{std::to_string(f.step) + "/" + std::to_string(f.steps), 5},
+    std::vector<Piece> parts{{std::to_string(f.step) + "/" + std::to_string(f.steps), 5},
                             {"loss " + fixed_text(f.loss, 3), 3}};
     if (f.held_out) parts.push_back({"held-out " + fixed_text(*f.held_out, 3), 2});
     parts.push_back({fixed_text(f.rate, 0) + " tokens/s", 1});
     parts.push_back({tools::left_text(f.seconds_left), 4});
     const auto room = static_cast<std::size_t>(std::max(columns, 0));
-    const auto worth_less = [](const Part& a, const Part& b) { return a.worth < b.worth; };
+    const auto worth_less = [](const Piece& a, const Piece& b) { return a.worth < b.worth; };
     while (parts.size() > 1 && joined(parts).size() > room)
         parts.erase(std::min_element(parts.begin(), parts.end(), worth_less));
     const std::string text = joined(parts);

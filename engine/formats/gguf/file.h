@@ -15,6 +15,8 @@
 
 namespace ordo {
 
+inline constexpr std::uint32_t gguf_version = 3;
+
 // The limits of a file, far above the needs of an honest file, and far below ggml's.
 struct GgufLimits {
     std::size_t tensors = 65'536;

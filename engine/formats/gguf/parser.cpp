@@ -14,7 +14,6 @@
 namespace ordo {
 namespace {
 
-constexpr std::uint32_t gguf_version = 3;
 constexpr std::uint64_t least_entry = 8 + 1 + 4 + 1;          // bytes: a key of one, a type, a value
 constexpr std::uint64_t least_tensor = 8 + 1 + 4 + 8 + 4 + 8; // a name of one byte, one size
 constexpr std::string_view alignment_key = "general.alignment";

@@ -14,8 +14,6 @@
 namespace ordo {
 namespace {
 
-constexpr std::string_view mark = "\u2581"; // SentencePiece's space
-
 using Type = GgufVocabulary::Type;
 
 // Builds the text of a tokenizer.json around the vocabulary.
@@ -100,7 +98,7 @@ std::string Writer::added_tokens() const {
     for (std::size_t id = 0; id < spellings_.size(); ++id) {
         if (!is_added(id)) continue;
         const bool special = type(id) != Type::user_defined;
-        const bool normalized = v_.escaped_symbols && !special && spellings_[id].find(mark) != std::string::npos;
+        const bool normalized = v_.escaped_symbols && !special && spellings_[id].find(space_mark) != std::string::npos;
         out += (out.empty() ? "" : ",") + ("{\"id\":" + std::to_string(id)) +
                ",\"content\":" + json_quoted(spellings_[id]) +
                ",\"single_word\":false,\"lstrip\":false,\"rstrip\":false," +
@@ -187,7 +185,7 @@ TokenizerFile Writer::gpt2() {
 
 // The decoder of SentencePiece with byte fallback.
 std::string decoder_of_bytes(bool prefix) {
-    return R"({"type":"Sequence","decoders":[{"type":"Replace","pattern":{"String":)" + json_quoted(mark) +
+    return R"({"type":"Sequence","decoders":[{"type":"Replace","pattern":{"String":)" + json_quoted(space_mark) +
            R"(},"content":" "},{"type":"ByteFallback"},{"type":"Fuse"})" +
            (prefix ? R"(,{"type":"Strip","content":" ","start":1,"stop":0}]})" : "]}");
 }
@@ -200,7 +198,7 @@ TokenizerFile Writer::llama() {
                  printable(v_.tokens[id]), "\", of token_type 6, a byte");
     spellings_ = v_.tokens;
     const bool prefix = v_.add_space_prefix.value_or(true);
-    const std::string space = json_quoted(mark);
+    const std::string space = json_quoted(space_mark);
     const std::string replace = R"({"type":"Replace","pattern":{"String":" "},"content":)" + space + "}";
     const std::string normalizer =
         prefix ? R"({"type":"Sequence","normalizers":[{"type":"Prepend","prepend":)" + space + "}," + replace + "]}"
@@ -226,8 +224,8 @@ TokenizerFile Writer::bert() {
     bool capitals = false;
     for (std::size_t id = 0; id < v_.tokens.size(); ++id) {
         const std::string& token = v_.tokens[id];
-        const bool begins = token.starts_with(mark) && token.size() > mark.size();
-        const std::string word = begins ? token.substr(mark.size()) : token;
+        const bool begins = token.starts_with(space_mark) && token.size() > space_mark.size();
+        const std::string word = begins ? token.substr(space_mark.size()) : token;
         const bool plain = type(id) == Type::normal && !is_bracketed(word);
         spellings_.push_back(begins || !plain ? word : "##" + word);
         capitals =
@@ -257,7 +255,7 @@ TokenizerFile Writer::t5() {
         v_.charsmap.empty()
             ? ""
             : R"({"type":"Precompiled","match":"longest","precompiled_charsmap":")" + to_base64(v_.charsmap) + "\"}";
-    const std::string space = json_quoted(mark);
+    const std::string space = json_quoted(space_mark);
     const std::string metaspace = R"({"type":"Metaspace","replacement":)" + space + R"(,"prepend_scheme":)" +
                                   (v_.add_space_prefix.value_or(true) ? R"("always")" : R"("never")") +
                                   R"(,"split":true})";
@@ -290,7 +288,7 @@ std::unique_ptr<Tokenizer> tokenizer_from_llama2c(std::vector<std::string> piece
     v.model = "llama";
     for (std::size_t id = 0; id < pieces.size(); ++id) {
         std::string token;
-        for (const char c : pieces[id]) c == ' ' ? token += mark : token += c;
+        for (const char c : pieces[id]) c == ' ' ? token += space_mark : token += c;
         v.tokens.push_back(std::move(token));
         v.types.push_back(byte_of_spelling(pieces[id]) >= 0 ? Type::byte : Type::normal);
     }

@@ -9,6 +9,8 @@
 
 namespace ordo {
 
+inline constexpr std::string_view space_mark = "\u2581"; // SentencePiece's space
+
 struct GgufVocabulary {
     enum Type : std::int32_t { normal = 1, unknown_type, control, user_defined, unused, byte };
 

@@ -24,9 +24,9 @@ Defaults defaults_of(std::string_view model) {
     return {};
 }
 
-class Reader {
+class KeyReader {
 public:
-    Reader(const Gguf& file, int vocab_size) : file_(file), vocab_size_(vocab_size) {}
+    KeyReader(const Gguf& file, int vocab_size) : file_(file), vocab_size_(vocab_size) {}
 
     GgufVocabulary vocabulary() const {
         GgufVocabulary v = named();
@@ -150,17 +150,17 @@ GgufEntries entries_of(const GgufVocabulary& v) {
 } // namespace
 
 std::unique_ptr<Tokenizer> gguf_tokenizer(const Gguf& file) {
-    return tokenizer_from_gguf(Reader(file, count_tokens(file)).vocabulary(), file.where());
+    return tokenizer_from_gguf(KeyReader(file, count_tokens(file)).vocabulary(), file.where());
 }
 
 TextSide gguf_text_without_tokenizer(const Gguf& file, int vocab_size) {
     TextSide text;
-    text.special = Reader(file, vocab_size).special();
+    text.special = KeyReader(file, vocab_size).special();
     return text;
 }
 
 TextSide read_gguf_text(const Gguf& file, int vocab_size) {
-    const Reader reader(file, vocab_size);
+    const KeyReader reader(file, vocab_size);
     TextSide text;
     text.tokenizer = tokenizer_from_gguf(reader.vocabulary(), file.where());
     text.special = reader.special();

@@ -13,7 +13,6 @@ namespace ordo {
 namespace {
 
 using Type = GgufVocabulary::Type;
-constexpr std::string_view mark = "\u2581";
 
 [[noreturn]] void refuse(std::string_view what) {
     fail(ErrorCode::model, "tokenizer: ", what, " has no place in a GGUF file; a safetensors file takes it");
@@ -33,9 +32,9 @@ bool is(const JsonValue& component, std::string_view type) {
     return type_of(component, "tokenizer") == type;
 }
 
-class Reader {
+class TokenizerReader {
 public:
-    explicit Reader(const Tokenizer& tokenizer)
+    explicit TokenizerReader(const Tokenizer& tokenizer)
         : tokenizer_(tokenizer), file_(read_tokenizer_file(tokenizer.to_json(), "tokenizer")),
           model_(get_object(file_.rest, "model", "tokenizer")) {}
 
@@ -72,7 +71,7 @@ private:
     GgufVocabulary v_;
 };
 
-void Reader::read_tokens() {
+void TokenizerReader::read_tokens() {
     v_.tokens.resize(tokenizer_.vocab_size());
     v_.types.assign(v_.tokens.size(), Type::normal);
     for (std::size_t i = 0; i < file_.vocab.size(); ++i) {
@@ -94,7 +93,7 @@ void Reader::read_tokens() {
     }
 }
 
-void Reader::read_frame() {
+void TokenizerReader::read_frame() {
     const std::vector<Token> before = tokenizer_.frame().before(), after = tokenizer_.frame().after();
     if (before.size() > 1 || after.size() > 1) refuse("a frame of more than one token on a side");
     v_.add_bos = !before.empty();
@@ -106,7 +105,7 @@ void Reader::read_frame() {
 
 // ---- Byte-level BPE ---------------------------------------------------------------------------
 
-void Reader::read_gpt2(const std::vector<const JsonValue*>& cuts) {
+void TokenizerReader::read_gpt2(const std::vector<const JsonValue*>& cuts) {
     v_.model = "gpt2";
     for (const JsonValue* normalizer : flat(file_.rest, "normalizer", "normalizers"))
         if (!is(*normalizer, "NFC")) refuse("the normalizer " + type_of(*normalizer, "tokenizer"));
@@ -138,7 +137,7 @@ void Reader::read_gpt2(const std::vector<const JsonValue*>& cuts) {
 // ---- SentencePiece ----------------------------------------------------------------------------
 
 // The earliest merge gets the best score. A token that no merge produces is never used.
-void Reader::score_by_merges() {
+void TokenizerReader::score_by_merges() {
     v_.scores.assign(v_.tokens.size(), -1e9F);
     for (std::size_t i = file_.merges.size(); i > 0; i -= 2) {
         const Token product = tokenizer_.find(std::string(file_.merges[i - 2]).append(file_.merges[i - 1]));
@@ -147,7 +146,7 @@ void Reader::score_by_merges() {
     }
 }
 
-bool Reader::add_space_of_metaspace(const std::vector<const JsonValue*>& cuts) const {
+bool TokenizerReader::add_space_of_metaspace(const std::vector<const JsonValue*>& cuts) const {
     for (const JsonValue* cut : cuts) {
         if (is(*cut, "WhitespaceSplit")) continue;
         if (!is(*cut, "Metaspace")) refuse("the pre-tokenizer " + type_of(*cut, "tokenizer"));
@@ -158,7 +157,7 @@ bool Reader::add_space_of_metaspace(const std::vector<const JsonValue*>& cuts) c
     return false;
 }
 
-void Reader::read_llama(const std::vector<const JsonValue*>& cuts) {
+void TokenizerReader::read_llama(const std::vector<const JsonValue*>& cuts) {
     v_.model = "llama";
     v_.pre = "default";
     v_.add_space_prefix = add_space_of_metaspace(cuts);
@@ -181,7 +180,7 @@ void Reader::read_llama(const std::vector<const JsonValue*>& cuts) {
         v_.unknown = static_cast<Token>(get_int(model_, "unk_id", "tokenizer", 0, tokenizer_.vocab_size() - 1));
 }
 
-void Reader::read_t5(const std::vector<const JsonValue*>& cuts) {
+void TokenizerReader::read_t5(const std::vector<const JsonValue*>& cuts) {
     if (get_bool_or(model_, "byte_fallback", "tokenizer", false))
         refuse("a Unigram whose unknown characters are bytes");
     v_.model = "t5";
@@ -202,14 +201,14 @@ void Reader::read_t5(const std::vector<const JsonValue*>& cuts) {
 
 // ---- BERT -------------------------------------------------------------------------------------
 
-void Reader::read_bert() {
+void TokenizerReader::read_bert() {
     v_.model = "bert";
     v_.pre = "default";
     if (get_string(model_, "continuing_subword_prefix", "tokenizer") != "##") refuse("a prefix other than ##");
     for (std::size_t id = 0; id < v_.tokens.size(); ++id) {
         std::string& token = v_.tokens[id];
         if (v_.types[id] != Type::normal) continue;
-        token = token.starts_with("##") && token.size() > 2 ? token.substr(2) : std::string(mark) + token;
+        token = token.starts_with("##") && token.size() > 2 ? token.substr(2) : std::string(space_mark) + token;
     }
     v_.unknown = tokenizer_.find(get_string(model_, "unk_token", "tokenizer"));
 }
@@ -217,7 +216,7 @@ void Reader::read_bert() {
 } // namespace
 
 GgufVocabulary gguf_vocabulary(const Tokenizer& tokenizer) {
-    return Reader(tokenizer).read();
+    return TokenizerReader(tokenizer).read();
 }
 
 } // namespace ordo

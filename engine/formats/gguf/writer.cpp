@@ -12,7 +12,6 @@ namespace {
 using Sink = std::function<void(std::span<const std::byte>)>;
 
 constexpr std::uint64_t alignment = 32; // the default without metadata
-constexpr std::uint32_t gguf_version = 3;
 
 template <class T>
 void put(std::string& out, T value) {
