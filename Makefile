@@ -71,7 +71,18 @@ SOURCES := $(LIB_SOURCES) $(TOOL_SOURCES) $(LAB_SOURCES) $(MAINS) $(TEST_SOURCES
 FUZZERS := $(FUZZ_SOURCES:tests/fuzz/%.cpp=$(BUILD)/%)
 TIDIED := $(patsubst %,build/tidy/%,$(wildcard $(if $(SWEEPS),$(SOURCES),$(filter-out tests/% tools/lab/%,$(SOURCES)))))
 BENCHES := $(BENCH_SOURCES:bench/programs/%.cpp=$(BUILD)/bench_%)
-objects = $(patsubst %.cpp,$(BUILD)/%.o,$(filter-out $(RELEASED),$(1))) $(patsubst %.cpp,build/release/%.o,$(filter $(RELEASED),$(1)))
+
+# Files of a folder are compiled several at a time, which takes half as long: what their headers define is compiled once.
+# A file is compiled alone if it has flags of its own, is changed often, or is left out by some modes.
+ALONE := $(wildcard engine/encoding/*.cpp) engine/kernels/% models/% $(MAINS) tools/lab/% tools/verbs/% bench/% tests/fuzz/% \
+  engine/core/blas.cpp tests/encoding/% tools/terminal/line_reader.cpp tests/kernels/amx_emulated.cpp tests/model/allocation_test.cpp
+object = $(if $(filter $(RELEASED),$1),build/release,$(BUILD))/$(or $(together_$1),$(basename $1)).o
+objects = $(sort $(foreach f,$1,$(call object,$f)))
+ifeq ($(filter help clean uninstall format,$(MAKECMDGOALS)),)
+$(foreach w,$(shell tools/scripts/together.sh $(BUILD) 4 $(filter-out $(ALONE),$(SOURCES))),$(eval together_$(subst =, := ,$w)))
+endif
+
+$(BUILD)/tests/%.o: FILE_FLAGS := -Wno-shadow # of constants of other files
 
 include tools/make/precompiled.mk
 ifneq ($(RELEASED),)
@@ -84,10 +95,15 @@ endif
 # With STEPS, the number of lines to come, each line says which one it is: several are written at a time.
 say = @$(if $(STEPS),echo $$$$ >>$(BUILD)/steps; printf '  [%d/%d] %s %s\n' $$(grep -nx $$$$ $(BUILD)/steps | tail -n 1 | cut -d: -f1) $(STEPS) '$1' $(or $2,$<),echo "  $1 $(or $2,$<)")
 
-$(BUILD)/%.o: %.cpp $(SETTINGS) | $(SYSROOT)
+define compile
 	@mkdir -p $(@D)
-	$(call say,CXX  )
+	$(call say,CXX  ,$(<:$(BUILD)/%=%))
 	$(Q)$(COMPILE) -c $< -o $@
+endef
+$(BUILD)/%.o: %.cpp $(SETTINGS) | $(SYSROOT)
+	$(compile)
+$(BUILD)/%.o: $(BUILD)/%.cpp $(SETTINGS) | $(SYSROOT)
+	$(compile)
 
 $(BUILD)/libordo.a: $(call objects,$(LIB_SOURCES))
 # All of tools/ but the mains, so that tests reach it too.
@@ -131,15 +147,19 @@ $(BUILD)/fuzz_%: $(BUILD)/tests/fuzz/fuzz_%.o $(if $(filter fuzz,$(MODE)),,$(BUI
 	$(link) $(if $(filter fuzz,$(MODE)),-fsanitize=fuzzer) $(LIBS) -o $@
 
 # Waits for the object, which is made again whenever a header changes.
-build/tidy/%.cpp: %.cpp build/release/%.o .clang-tidy
+build/tidy/%.cpp: %.cpp .clang-tidy
 	@mkdir -p $(@D)
 	$(call say,TIDY )
 	$(Q)clang-tidy --quiet $< -- $(filter-out -W%,$(FLAGS) $(FILE_FLAGS)) 2>$@.log || { cat $@.log >&2; false; }
 	@touch $@
 
+ifeq ($(MODE),release)
+$(foreach t,$(TIDIED),$(eval $t: $(call object,$(t:build/tidy/%=%))))
+endif
+
 # Kept, and made again when one is missing, as .SECONDARY would not.
 .PRECIOUS: $(BUILD)/%.o
--include $(patsubst %.cpp,$(BUILD)/%.d,$(SOURCES))
+-include $(patsubst %.o,%.d,$(filter $(BUILD)/%,$(call objects,$(SOURCES))))
 
 # ---- Targets ----------------------------------------------------------------------------------
 

@@ -18,8 +18,8 @@ $(BUILD)/precompiled/$1/precompiled.h.gch: $2 $(SETTINGS) | $(SYSROOT)
 $(BUILD)/precompiled/$1/precompiled.h.gch: LEVEL := $3
 $(BUILD)/precompiled/$1/precompiled.h.gch: LIB_FLAGS := $4
 $(BUILD)/precompiled/$1/precompiled.h.gch: FILE_FLAGS :=
-$(5:%.cpp=$(BUILD)/%.o): $(BUILD)/precompiled/$1/precompiled.h.gch
-$(5:%.cpp=$(BUILD)/%.o): private PRECOMPILED := $(blind) -include $(BUILD)/precompiled/$1/precompiled.h
+$(call objects,$5): $(BUILD)/precompiled/$1/precompiled.h.gch
+$(call objects,$5): private PRECOMPILED := $(blind) -include $(BUILD)/precompiled/$1/precompiled.h
 -include $(BUILD)/precompiled/$1/precompiled.h.d
 endef
 
