@@ -27,7 +27,8 @@ MODE_FLAGS := -O3 -DNDEBUG
 else ifeq ($(MODE),debug)
 MODE_FLAGS := -Og -g -D_GLIBCXX_ASSERTIONS
 else ifeq ($(MODE),asan)
-MODE_FLAGS := $(sanitized) -fsanitize=address,$(undefined)
+# At a fixed address, since the descriptions of globals would be two million relocations at each start of a program.
+MODE_FLAGS := $(sanitized) -fsanitize=address,$(undefined) -fno-pie -no-pie
 else ifeq ($(MODE),tsan)
 # clang, because g++'s OpenMP looks like a race to the sanitizer, and without OpenBLAS, which it cannot see into.
 MODE_FLAGS := $(sanitized) -fsanitize=thread -DORDO_INTERNAL_GEMM
@@ -75,7 +76,9 @@ $(addprefix $(BUILD)/,engine/io/%.o engine/formats/%.o engine/text/%.o models/%.
 $(addprefix $(BUILD)/,tools/%.o bench/%.o tests/%.o): LEVEL := $(programs)
 
 # For libordo.so, which exports the public interface alone; calls inside the library are bound when it is linked.
+ifneq ($(MODE),asan)
 library := -fPIC -fvisibility=hidden -fno-semantic-interposition
 $(BUILD)/engine/%.o $(BUILD)/models/%.o: LIB_FLAGS := $(library)
+endif
 
 COMPILE = $(CXX) $(PRECOMPILED) $(FLAGS) $(MODE_FLAGS) $(LEVEL) $(LIB_FLAGS) $(FILE_FLAGS) $(CXXFLAGS) -MMD -MP
