@@ -40,7 +40,6 @@ public:
                  decimal(power_));
         const int n = heads(), p = static_cast<int>(std::bit_floor(static_cast<unsigned>(n)));
         for (int h = 0; h < n; ++h) slopes_.push_back(scale_ * std::exp2(-max_ * (h < p ? h + 1.0 : h - p + 0.5) / p));
-        DistanceBias::ready();
     }
     std::vector<TensorSpec> tensors() const override {
         if (!trained_) return {};
@@ -76,11 +75,10 @@ public:
         for (int i = 0; i < scores.rows; ++i)
             kernels().subtract_distance(scores.cols, m, tile.queries[i], tile.keys.ids().data(), scores.row(i));
     }
-    Operations operations(Moment moment, const Work& work) const override {
-        return {.others = moment == moment_bias ? (is_line() ? 2 : 1) * work.pairs : 0};
-    }
-    HeadTable head_table() const override {
-        return {"slopes", {"slope"}, [this](int slot, int head) { return std::vector<double>{slope(slot, head)}; }};
+    double operations_per_pair(const Work&) const override { return is_line() ? 2 : 1; }
+    std::vector<NamedTable> tables() const override {
+        const auto slopes = [this](int slot, int head, auto out) { out[1] = slope(slot, head); };
+        return {bias_table(), by_head("slopes", {"head", "slope"}, slopes)};
     }
 
 private:

@@ -7,60 +7,15 @@
 // keys of the row, whatever their position ids. Once the count is full, all earlier keys share one position, and no
 // gates are computed for them.
 //   dL/dg_k = sum over j <= k of dL/ds_j (z_(floor+1) - z_floor), for keys j below the last position
+#include "encoding/base/key_count.h"
 #include "encoding/base/registered.h"
 #include "encoding/base/relative.h"
 #include "kernels/kernels.h"
-
-#include <algorithm>
-#include <cstring>
 
 namespace ordo {
 namespace {
 
 constexpr int most_positions = 8192; // their products are on the stack
-constexpr int keys_at_once = 64, keys_of_run = 16;
-
-typedef float Four __attribute__((vector_size(16)));
-typedef int FourInts __attribute__((vector_size(16)));
-
-// at[j] = start + gates[j] + .. + gates[keys_of_run - 1], which never decreases towards lower j. Returns the sum of the
-// gates.
-inline float add_up(const float* gates, float start, float* at) {
-    const Four none{};
-    float sum = 0;
-    for (int j = keys_of_run - 4; j >= 0; j -= 4) {
-        Four four;
-        std::memcpy(&four, gates + j, sizeof four);
-        four += __builtin_shufflevector(four, none, 1, 2, 3, 4);
-        four += __builtin_shufflevector(four, none, 2, 3, 4, 5);
-        // Rounding can make the first sum of two pairs less than the next sum, but positions must not decrease.
-        const Four next = __builtin_shufflevector(four, none, 1, 2, 3, 4);
-        four = four < next ? next : four;
-        four += sum;
-        sum = four[0];
-        four += start;
-        std::memcpy(at + j, &four, sizeof four);
-    }
-    return sum;
-}
-
-// floor[i] = whole + the integer part of at[i]; at[i] keeps its fraction.
-inline void split(int n, int whole, float* at, int* floor) {
-    int i = 0;
-    for (; i + 4 <= n; i += 4) {
-        Four four;
-        std::memcpy(&four, at + i, sizeof four);
-        const FourInts down = __builtin_convertvector(four, FourInts), sum = down + whole;
-        four -= __builtin_convertvector(down, Four);
-        std::memcpy(floor + i, &sum, sizeof sum);
-        std::memcpy(at + i, &four, sizeof four);
-    }
-    for (; i < n; ++i) {
-        const int down = static_cast<int>(at[i]);
-        floor[i] = down + whole;
-        at[i] -= static_cast<float>(down);
-    }
-}
 
 class Cope final : public RegisteredEncoding {
 public:
@@ -71,15 +26,11 @@ public:
     void ready() override {
         for (int slot = 0; slot < slots(); ++slot) turned_.emplace_back(positions_, dims().d_head);
     }
-    unsigned moments() const override { return moment_rescore; }
     unsigned reads() const override { return reads_queries; }
 
     // The weight starts at zero as in the authors' code, so it changes no score.
     std::vector<TensorSpec> tensors() const override {
-        return {{.name = "weight",
-                 .shape = {positions_, dims().d_head},
-                 .initial = InitialValues::constant(0),
-                 .per_layer = true}};
+        return {per_layer("weight", {positions_, dims().d_head}, InitialValues::constant(0))};
     }
     void prepare(int) override {
         for (int slot = 0; slot < slots(); ++slot) turned_[slot].set(tensor(slot, 0));
@@ -91,7 +42,7 @@ public:
         const int reached = std::min(positions_, scores.cols + 2);
         turned(tile).multiply(1, tile.q, 0, reached, view(z, 1, reached));
         float* s = scores.row(0);
-        const int full = count(scores, [&](const Counted& keys) {
+        const int full = count_keys(scores, positions_ - 1, [&](const CountedKeys& keys) {
             for (int i = 0; i < keys.n; ++i) {
                 const float low = z[keys.floor[i]], high = z[keys.floor[i] + 1];
                 s[keys.first + i] += low + keys.fraction[i] * (high - low);
@@ -109,7 +60,7 @@ public:
         float* ds = d_scores.row(0);
         double slopes = 0; // of all keys, then of the keys up to the current one
         const auto slope = [&](int j, int floor) { return static_cast<double>(ds[j]) * (z[floor + 1] - z[floor]); };
-        const int full = count(scores, [&](const Counted& keys) {
+        const int full = count_keys(scores, positions_ - 1, [&](const CountedKeys& keys) {
             for (int i = keys.n - 1; i >= 0; --i) {
                 const int j = keys.first + i, floor = keys.floor[i];
                 slopes += slope(j, floor);
@@ -118,7 +69,7 @@ public:
             }
         });
         for (int j = 0; j < full; ++j) dz[positions_ - 1] += ds[j];
-        count(scores, [&](const Counted& keys) {
+        count_keys(scores, positions_ - 1, [&](const CountedKeys& keys) {
             for (int i = keys.n - 1; i >= 0; --i) {
                 const int j = keys.first + i;
                 const float gate = keys.gates[i];
@@ -143,61 +94,10 @@ public:
                 (operations_of_function + 10) * counted + work.pairs};
     }
 
-    std::vector<NamedTable> tables() const override {
-        return {{"table", [this](const TableRequest& request) {
-                     return rows_table(tensor(requested_slot(request), 0), 0, positions_);
-                 }}};
-    }
+    std::vector<NamedTable> tables() const override { return {rows_of_tensor("table", 0)}; }
 
 private:
     const TurnedRows& turned(const Tile& tile) const { return turned_[slot(tile.layer)]; }
-
-    // Keys whose position is below the last one: the i-th is key first + i.
-    struct Counted {
-        int first, n;
-        const float* gates;
-        const int* floor;
-        const float* fraction;
-    };
-    // Calls use(keys) with the last keys first. Returns the number of remaining keys, which have the last position. use
-    // may write the scores of its keys.
-    template <class Use>
-    int count(View scores, const Use& use) const {
-        const int last = positions_ - 1;
-        if (last == 0) return scores.cols;
-        double total = 0; // sum of the gates so far
-        for (int end = scores.cols; end > 0;) {
-            const int first = std::max(0, end - keys_at_once), n = end - first;
-            const int lead = -n & (keys_of_run - 1); // zeros before the keys, up to whole runs
-            alignas(64) float gates[keys_at_once], at[keys_at_once];
-            alignas(64) int floor[keys_at_once];
-            std::fill_n(gates, lead, 0.0f);
-            kernels().sigmoid(n, scores.row(0) + first, gates + lead);
-            int full = lead; // keys before it have the last position
-            bool filled = false;
-            for (int begin = lead + n; begin > 0 && !filled;) {
-                begin -= keys_of_run;
-                // Floats are exact enough here: so few gates are added to a number below 1.
-                const int whole = static_cast<int>(total);
-                const auto start = static_cast<float>(total - whole), left = static_cast<float>(last - whole);
-                const float sum = add_up(gates + begin, start, at + begin);
-                const auto beyond = [left](float p) { return !(p < left); }; // true for NaN too
-                filled = beyond(at[begin]);
-                total += sum;
-                if (filled) {
-                    full = begin + static_cast<int>(std::count_if(at + begin, at + begin + keys_of_run, beyond));
-                    split(begin + keys_of_run - full, whole, at + full, floor + full);
-                } else {
-                    split(keys_of_run, whole, at + begin, floor + begin);
-                }
-            }
-            full = std::max(full, lead);
-            use({first + full - lead, n + lead - full, gates + full, floor + full, at + full});
-            if (filled) return first + full - lead;
-            end = first;
-        }
-        return 0;
-    }
 
     int positions_ = 64;
     std::vector<TurnedRows> turned_; // weight of each layer, transposed

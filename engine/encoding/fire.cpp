@@ -34,34 +34,45 @@ double number(View tensor, int row = 0, int col = 0) {
 
 class Fire final : public DistanceBias {
 public:
-    explicit Fire(const Dims& dims)
-        : DistanceBias(dims), threshold_(std::max(1, dims.context)),
-          layers_(static_cast<std::size_t>(dims.layer_count())) {}
-
+    using DistanceBias::DistanceBias;
     void parameters(Params& p) override {
         p.integer("threshold", threshold_, 1, 1 << 30,
                   "positions up to it have the same bias at the same distance, as l starts at 1", "context");
         p.integer("width", width_, 1, most_width, "units of the hidden layer");
     }
+    void ready() override { layers_.resize(slots(), {.threshold = 1.0 * threshold_}); }
     bool shift_invariant() const override { return false; }
     int shift_invariant_below() const override {
-        double least = bound() ? HUGE_VAL : threshold_;
-        for (const Layer& layer : layers_)
-            if (bound()) least = std::min(least, layer.threshold);
+        double least = HUGE_VAL;
+        for (const Layer& layer : layers_) least = std::min(least, layer.threshold);
         return least < most_position ? static_cast<int>(least) + 1 : most_position;
     }
 
-    std::vector<TensorSpec> tensors() const override;
+    // The tensors start like those of torch.nn.Linear: uniform within 1 / sqrt(inputs), biases too.
+    std::vector<TensorSpec> tensors() const override {
+        const float out = static_cast<float>(1 / std::sqrt(static_cast<double>(width_)));
+        return {per_layer("c", {1}, InitialValues::constant(0.1f)),
+                per_layer("l", {1}, InitialValues::constant(1)),
+                per_layer("in.weight", {width_, 1}, InitialValues::uniform(-1, 1)),
+                per_layer("in.bias", {width_}, InitialValues::uniform(-1, 1)),
+                per_layer("out.weight", {heads(), width_}, InitialValues::uniform(-out, out)),
+                per_head("out.bias", InitialValues::uniform(-out, out))};
+    }
     // The bias where no position exceeds the threshold.
     double value(int slot, int head, std::int64_t distance) const override {
         const Layer& layer = layers_[slot];
         const double x = log_of(layer, std::abs(distance)) / divisor(layer, layer.threshold);
         return layer.pieces.value(head, layer.pieces.piece(x), x);
     }
+    double between(int slot, int head, int query, int key) const override {
+        const Layer& layer = layers_[slot];
+        const double greatest = std::max(layer.threshold, static_cast<double>(std::max(query, key)));
+        const double x = log_of(layer, std::abs(query - key)) / divisor(layer, greatest);
+        return layer.pieces.value(head, layer.pieces.piece(x), x);
+    }
     void bind(int layer, std::span<const View> tensors) override {
         DistanceBias::bind(layer, tensors);
-        build(slot(layer));
-        reach_ = 0;
+        read_tensors(slot(layer));
     }
     void prepare(int n_positions) override;
 
@@ -69,60 +80,36 @@ public:
     void bias_backward(View d_scores, const Tile& tile, const TileGradient& gradient) const override;
 
     // Beyond the threshold: a quotient, the choice of its piece (two comparisons), a line and a sum.
-    Operations operations(Moment moment, const Work& work) const override {
-        if (moment != moment_bias) return {};
-        return {.others = (work.positions <= shift_invariant_below() ? 1 : 6) * work.pairs};
+    double operations_per_pair(const Work& work) const override {
+        return work.positions <= shift_invariant_below() ? 1 : 6;
     }
-
-    // table: the bias of one head [length, length]. function: x in steps of 1 / (length - 1), and f of all heads.
+    // function: x in steps of 1 / (length - 1), and f of all heads.
     std::vector<NamedTable> tables() const override {
-        return {{"table", [this](const TableRequest& request) { return bias_rows(request); }},
-                {"function", [this](const TableRequest& request) { return function_rows(request); }}};
+        return {bias_table(), {"function", [this](const TableRequest& request) { return function_rows(request); }}};
     }
 
 private:
     struct Layer {
         double c = 0, threshold = 0; // |c|, |l| threshold
-        Pieces pieces;
-        std::vector<double> logs; // ln(|c| D + 1) of the first distances
+        Pieces pieces = {};
+        std::vector<double> logs = {}; // ln(|c| D + 1) of the first distances
     };
     struct Sums; // gradient sums by piece
-    TableRows bias_rows(const TableRequest& request) const;
     TableRows function_rows(const TableRequest& request) const;
 
     const Layer& layer_of(const Tile& tile) const { return layers_[slot(tile.layer)]; }
-    void build(int slot);
+    void read_tensors(int slot);
     static double log_of(const Layer& layer, std::int64_t distance) {
         const auto at = static_cast<std::size_t>(distance);
         return at < layer.logs.size() ? layer.logs[at] : std::log1p(layer.c * static_cast<double>(distance));
     }
     static double divisor(const Layer& layer, double greatest) { return std::log1p(layer.c * greatest) + epsilon; }
-    static double between(const Layer& layer, int head, int query, int key) {
-        const double greatest = std::max(layer.threshold, static_cast<double>(std::max(query, key)));
-        const double x = log_of(layer, std::abs(query - key)) / divisor(layer, greatest);
-        return layer.pieces.value(head, layer.pieces.piece(x), x);
-    }
 
-    int threshold_, width_ = 32;
+    int threshold_ = std::max(1, dims().context), width_ = 32;
     std::vector<Layer> layers_; // of each slot
-    int reach_ = 0;             // below this position, no position exceeds a layer's threshold
 };
 
-// Initialised like torch.nn.Linear: uniform within 1 / sqrt(inputs), biases too.
-std::vector<TensorSpec> Fire::tensors() const {
-    const float out = static_cast<float>(1 / std::sqrt(static_cast<double>(width_)));
-    const auto tensor = [](const char* name, std::vector<std::int64_t> shape, InitialValues initial) {
-        return TensorSpec{.name = name, .shape = std::move(shape), .initial = std::move(initial), .per_layer = true};
-    };
-    return {tensor("c", {1}, InitialValues::constant(0.1f)),
-            tensor("l", {1}, InitialValues::constant(1)),
-            tensor("in.weight", {width_, 1}, InitialValues::uniform(-1, 1)),
-            tensor("in.bias", {width_}, InitialValues::uniform(-1, 1)),
-            tensor("out.weight", {heads(), width_}, InitialValues::uniform(-out, out)),
-            tensor("out.bias", {heads()}, InitialValues::uniform(-out, out))};
-}
-
-void Fire::build(int slot) {
+void Fire::read_tensors(int slot) {
     const std::span<const View> tensors = tensors_of(slot);
     Layer& layer = layers_[slot];
     layer.c = std::fabs(number(tensors[tensor_c]));
@@ -136,14 +123,13 @@ void Fire::prepare(int n_positions) {
     if (!bound()) return;
     const int n = std::min(n_positions, most_prepared);
     for (int slot = 0; slot < slots(); ++slot) {
-        build(slot);
+        read_tensors(slot);
         Layer& layer = layers_[slot];
         std::vector<double> logs(static_cast<std::size_t>(n));
         for (int d = 0; d < n; ++d) logs[d] = std::log1p(layer.c * d);
         layer.logs = std::move(logs);
     }
-    reach_ = shift_invariant_below();
-    DistanceBias::prepare(std::min(n_positions, reach_));
+    DistanceBias::prepare(std::min(n_positions, shift_invariant_below()));
 }
 
 int greatest_position(Positions positions, bool in_order) {
@@ -155,11 +141,10 @@ int greatest_position(Positions positions, bool in_order) {
 }
 
 void Fire::bias(View scores, const Tile& tile) const {
+    const Layer& layer = layer_of(tile);
     const bool in_order = consecutive(tile.keys);
     const int most = std::max(greatest_position(tile.queries, false), greatest_position(tile.keys, in_order));
-    if (most < reach_ || most <= layer_of(tile).threshold)
-        return distances().add(scores, table_row(tile), tile, in_order);
-    const Layer& layer = layer_of(tile);
+    if (most <= layer.threshold) return distances().add(scores, table_row(tile), tile, in_order);
     for (int i = 0; i < scores.rows; ++i) {
         const int query = tile.queries[i];
         const double limit = std::max(layer.threshold, static_cast<double>(query));
@@ -239,14 +224,6 @@ void Fire::bias_backward(View d_scores, const Tile& tile, const TileGradient& gr
     const auto sign = [](View tensor) { return number(tensor) < 0 ? -1 : 1; };
     gradient.tensors[tensor_c].row(0)[0] += static_cast<float>(sums.dc * sign(tensors[tensor_c]));
     gradient.tensors[tensor_l].row(0)[0] += static_cast<float>(sums.dl * sign(tensors[tensor_l]) * threshold_);
-}
-
-TableRows Fire::bias_rows(const TableRequest& request) const {
-    const Layer& layer = layers_[requested_slot(request)];
-    check_table_head(*this, heads(), request);
-    return make_bias_matrix(request, dims().mask, [&layer, head = request.head](int query, int key) {
-        return between(layer, head, query, key);
-    });
 }
 
 TableRows Fire::function_rows(const TableRequest& request) const {

@@ -33,29 +33,26 @@ void split(double value, float* pair) {
 
 class Forget final : public RegisteredEncoding {
 public:
-    explicit Forget(const Dims& dims) : RegisteredEncoding(dims), n_heads_(dims.n_heads), d_model_(dims.d_model) {}
-
-    unsigned moments() const override { return moment_observe | moment_bias; }
+    using RegisteredEncoding::RegisteredEncoding;
     unsigned reads() const override { return reads_state; }
 
     std::vector<TensorSpec> tensors() const override {
-        return {{.name = "gate.weight", .shape = {n_heads_, d_model_}, .per_layer = true},
-                {.name = "gate.bias", .shape = {n_heads_}, .initial = InitialValues::constant(0), .per_layer = true}};
+        return {per_layer("gate.weight", {heads(), dims().d_model}), per_head("gate.bias", InitialValues::constant(0))};
     }
 
-    int state_floats() const override { return 2 * n_heads_; }
+    int state_floats() const override { return 2 * heads(); }
     void observe(View x, int layer, Positions, const float* before, View state) const override {
         const View weight = tensor(slot(layer), 0), bias = tensor(slot(layer), 1);
         parallel_for(x.rows, 16, [&](std::ptrdiff_t t) {
             float* row = state.row(static_cast<int>(t));
-            kernels().dots(1, n_heads_, d_model_, weight.data, weight.stride, x.row(static_cast<int>(t)), x.stride, row,
+            kernels().dots(1, heads(), x.cols, weight.data, weight.stride, x.row(static_cast<int>(t)), x.stride, row,
                            state.stride);
             // The heads are in descending order, because a head's pair overwrites the products of later heads.
-            for (int h = n_heads_ - 1; h >= 0; --h)
+            for (int h = heads() - 1; h >= 0; --h)
                 split(log_sigmoid(static_cast<double>(row[h]) + static_cast<double>(bias.row(0)[h])), row + 2 * h);
         });
         // Adds up the stored values, so that one call and many calls give a sequence the same bits.
-        parallel_for(n_heads_, std::max(1, 1024 / std::max(1, x.rows)), [&](std::ptrdiff_t h) {
+        parallel_for(heads(), std::max(1, 1024 / std::max(1, x.rows)), [&](std::ptrdiff_t h) {
             double sum = before ? joined(before + 2 * h) : 0;
             for (int t = 0; t < state.rows; ++t) {
                 float* pair = state.row(t) + 2 * h;
@@ -70,7 +67,7 @@ public:
     void observe_backward(View d_state, View x, int layer, Positions, View state, View dx,
                           std::span<const View> grads) const override {
         const View weight = tensor(slot(layer), 0);
-        parallel_for(n_heads_, std::max(1, 1024 / std::max(1, x.rows)), [&](std::ptrdiff_t h) {
+        parallel_for(heads(), std::max(1, 1024 / std::max(1, x.rows)), [&](std::ptrdiff_t h) {
             double d_log = 0, d_bias = 0;
             for (int t = x.rows - 1; t >= 0; --t) {
                 d_log += static_cast<double>(d_state.row(t)[2 * h]);
@@ -83,15 +80,15 @@ public:
         });
         // d w [n_heads, d_model] += dz^T x;  dx += dz w. The strips do not depend on the threads.
         constexpr int strip = 64;
-        parallel_for((d_model_ + strip - 1) / strip, 1, [&](std::ptrdiff_t i) {
+        parallel_for((x.cols + strip - 1) / strip, 1, [&](std::ptrdiff_t i) {
             const int first = static_cast<int>(i) * strip;
-            kernels().product(n_heads_, std::min(strip, d_model_ - first), x.rows, 1, d_state.data, 2, d_state.stride,
+            kernels().product(heads(), std::min(strip, x.cols - first), x.rows, 1, d_state.data, 2, d_state.stride,
                               x.data + first, x.stride, 1, grads[0].data + first, grads[0].stride);
         });
         parallel_for((x.rows + strip - 1) / strip, 1, [&](std::ptrdiff_t i) {
             const int first = static_cast<int>(i) * strip;
-            kernels().product(std::min(strip, x.rows - first), d_model_, n_heads_, 1, d_state.row(first),
-                              d_state.stride, 2, weight.data, weight.stride, 1, dx.row(first), dx.stride);
+            kernels().product(std::min(strip, x.rows - first), x.cols, heads(), 1, d_state.row(first), d_state.stride,
+                              2, weight.data, weight.stride, 1, dx.row(first), dx.stride);
         });
     }
 
@@ -129,20 +126,18 @@ public:
     }
 
     Operations operations(Moment moment, const Work& work) const override {
-        const double gates = work.tokens * n_heads_; // differences are of pairs of floats
-        if (moment == moment_observe) return {2.0 * d_model_ * gates, (2 * operations_of_function + 2) * gates};
+        const double gates = work.tokens * heads(); // differences are of pairs of floats
+        if (moment == moment_observe) return {2.0 * dims().d_model * gates, (2 * operations_of_function + 2) * gates};
         return {.others = moment == moment_bias ? 4 * work.pairs : 0};
     }
 
     // The gates of a layer at x = 0.
     std::vector<NamedTable> tables() const override {
-        return {{"table", [this](const TableRequest& request) {
-                     const View bias = tensor(requested_slot(request), 1);
-                     return make_heads(n_heads_, {"head", "bias", "gate"}, [bias](int head) {
-                         const double b = static_cast<double>(bias.row(0)[head]);
-                         return std::vector<double>{b, std::exp(log_sigmoid(b))};
-                     });
-                 }}};
+        const auto gates = [this](int slot, int head, auto out) {
+            out[1] = at(slot, 1, head);
+            out[2] = std::exp(log_sigmoid(out[1]));
+        };
+        return {by_head("table", {"head", "bias", "gate"}, gates)};
     }
 
 private:
@@ -162,8 +157,6 @@ private:
         int n;
         float high[most_keys], low[most_keys];
     };
-
-    int n_heads_, d_model_;
 };
 
 } // namespace

@@ -36,11 +36,12 @@ public:
         if (k.a_moves) sums[0] -= d * (power_ ? raised : std::log1p(k.b * D));
         if (k.b_moves) sums[1] -= power_ ? d * k.a * raised * std::log(D) : d * k.a * D / (1 + k.b * D);
     }
-    HeadTable head_table() const override {
-        return {"parameters", {"a", "b"}, [this](int slot, int head) {
-                    const Kernel k = kernel(slot, head);
-                    return std::vector<double>{k.a, k.b};
-                }};
+    std::vector<NamedTable> tables() const override {
+        const auto kernels = [this](int slot, int head, auto out) {
+            out[1] = kernel(slot, head).a;
+            out[2] = kernel(slot, head).b;
+        };
+        return {bias_table(), by_head("parameters", {"head", "a", "b"}, kernels)};
     }
 
 private:

@@ -11,8 +11,7 @@ namespace {
 
 class Learned final : public RowTable {
 public:
-    explicit Learned(const Dims& dims) : RowTable(dims), length_(dims.context) {}
-
+    using RowTable::RowTable;
     void parameters(Params& p) override {
         p.integer("length", length_, 1, 1 << 24, "positions that the table has a row for", "context");
         p.integer("offset", offset_, 0, 1 << 24, "rows before that of position 0; 2 for OPT");
@@ -26,7 +25,7 @@ public:
     }
 
 private:
-    int length_, offset_ = 0;
+    int length_ = dims().context, offset_ = 0;
 };
 
 } // namespace

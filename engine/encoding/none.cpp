@@ -9,7 +9,6 @@ namespace {
 
 struct None final : RegisteredEncoding {
     using RegisteredEncoding::RegisteredEncoding;
-    unsigned moments() const override { return 0; }
     std::vector<NamedTable> tables() const override { return {}; }
 };
 

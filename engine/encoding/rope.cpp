@@ -35,8 +35,20 @@ public:
             p.unless(!interleaved_).flag("interleaved", interleaved_, "yes: axes take turns from pair to pair");
     }
     void ready() override {
-        if (!sections_.empty()) check_sections();
-        Rotary::ready();
+        if (sections_.empty()) return;
+        const int pairs = width_ / 2;
+        for (const double section : sections_)
+            if (section != std::floor(section))
+                fail(ErrorCode::usage, "rope: sections: expected whole numbers, found ", decimal(section));
+        const double sum = std::accumulate(sections_.begin(), sections_.end(), 0.0);
+        if (sum != pairs)
+            fail(ErrorCode::usage, "rope: sections: expected a sum of ", pairs, ", half the width, found ",
+                 decimal(sum));
+        const auto count = static_cast<double>(sections_.size());
+        for (std::size_t axis = 1; interleaved_ && axis < sections_.size(); ++axis)
+            if ((sections_[axis] - 1) * count + static_cast<double>(axis) >= pairs)
+                fail(ErrorCode::usage, "rope: sections: expected at most a pair of each ", decimal(count), " on axis ",
+                     axis, " where they are interleaved, found ", decimal(sections_[axis]), " of ", pairs);
     }
     PairTurns turns(Role) const override {
         PairTurns turns{
@@ -57,22 +69,10 @@ public:
     }
     int changes_beyond() const override { return scaling_.changes_beyond(); }
 
-    // The tables: cos and sin with their factor; frequencies in radians per position; the matrix of one head at
-    // position start.
+    // matrix: of one head, at position start.
     std::vector<NamedTable> tables() const override {
-        return {{"table",
-                 [this](const TableRequest& request) {
-                     return pair_rows(request, {"angle", "cos", "sin"}, [this](int position, int k, auto out) {
-                         const double gain = rotation().gain(position, k);
-                         out[0] = rotation().angle(position, k);
-                         out[1] = gain * std::cos(out[0]);
-                         out[2] = gain * std::sin(out[0]);
-                     });
-                 }},
-                {"frequency",
-                 [this](const TableRequest&) {
-                     return frequency_rows("axis", [this](int pair) { return rotation().axis(pair); });
-                 }},
+        return {angle_table(),
+                frequency_table("axis", [this](int pair) { return rotation().axis(pair); }),
                 {"matrix", [this](const TableRequest& request) {
                      std::vector<double> angles;
                      for (int k = 0; k < rotation().pairs(); ++k) angles.push_back(rotation().angle(request.start, k));
@@ -94,22 +94,6 @@ private:
                 axes.insert(axes.end(), static_cast<std::size_t>(pairs_on(axis)), axis);
         return axes;
     }
-    void check_sections() const {
-        const int pairs = width_ / 2;
-        for (const double section : sections_)
-            if (section != std::floor(section))
-                fail(ErrorCode::usage, "rope: sections: expected whole numbers, found ", decimal(section));
-        const double sum = std::accumulate(sections_.begin(), sections_.end(), 0.0);
-        if (sum != pairs)
-            fail(ErrorCode::usage, "rope: sections: expected a sum of ", pairs, ", half the width, found ",
-                 decimal(sum));
-        const auto count = static_cast<double>(sections_.size());
-        for (std::size_t axis = 1; interleaved_ && axis < sections_.size(); ++axis)
-            if ((sections_[axis] - 1) * count + static_cast<double>(axis) >= pairs)
-                fail(ErrorCode::usage, "rope: sections: expected at most a pair of each ", decimal(count), " on axis ",
-                     axis, " where they are interleaved, found ", decimal(sections_[axis]), " of ", pairs);
-    }
-
     RopeScaling scaling_;
     double keep_ = 1;              // the fraction of the pairs that rotates: the fastest
     std::vector<double> sections_; // pairs on each axis; empty: all on the first

@@ -43,7 +43,6 @@ public:
         p.integer("period", period_, 1, 1 << 30, "positions of a full turn");
         p.number("step", step_, 0, 1000000, "what the stretch grows by with each full turn");
     }
-    unsigned moments() const override { return moment_embed; }
     bool shift_invariant() const override { return false; }
     void embed(View x, const TokenRows& rows) const override {
         parallel_for(x.rows, grain(x), [&](std::ptrdiff_t i) {
@@ -78,13 +77,11 @@ public:
 
     // scale: for a row of length 1. matrix: R at position start.
     std::vector<NamedTable> tables() const override {
-        return {{"table",
-                 [this](const TableRequest& request) {
-                     return make_positions(request, {"position", "angle", "scale"}, [this](int position, auto out) {
-                         out[0] = angle(position);
-                         out[1] = stretch(position);
-                     });
-                 }},
+        const auto turns = [this](int position, auto out) {
+            out[1] = angle(position);
+            out[2] = stretch(position);
+        };
+        return {by_position("table", {"position", "angle", "scale"}, turns),
                 {"matrix", [this](const TableRequest& request) {
                      std::vector<double> angles(static_cast<std::size_t>(dims().d_model / 2), angle(request.start));
                      return rotation_matrix(std::move(angles), Pairing::adjacent, dims().d_model);

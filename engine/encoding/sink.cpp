@@ -14,11 +14,8 @@ namespace {
 class Sink final : public RegisteredEncoding {
 public:
     using RegisteredEncoding::RegisteredEncoding;
-    unsigned moments() const override { return moment_sink; }
-    std::vector<TensorSpec> tensors() const override {
-        return {{.name = "logit", .shape = {dims().n_heads}, .initial = InitialValues::constant(0), .per_layer = true}};
-    }
-    float sink(int layer, int head) const override { return tensor(slot(layer), 0).row(0)[head]; }
+    std::vector<TensorSpec> tensors() const override { return {per_head("logit", InitialValues::constant(0))}; }
+    float sink(int layer, int head) const override { return at(slot(layer), 0, head); }
     void sink_backward(int, int head, float d_sink, std::span<const View> grads) const override {
         grads[0].row(0)[head] += d_sink;
     }
@@ -26,11 +23,8 @@ public:
         return {.others = moment == moment_sink ? (operations_of_function + 1) * work.query_rows : 0};
     }
     std::vector<NamedTable> tables() const override {
-        return {{"table", [this](const TableRequest& request) {
-                     const View logits = tensor(requested_slot(request), 0);
-                     return make_heads(dims().n_heads, {"head", "logit"},
-                                       [=](int head) { return std::vector<double>{logits.row(0)[head]}; });
-                 }}};
+        const auto logits = [this](int slot, int head, auto out) { out[1] = at(slot, 0, head); };
+        return {by_head("table", {"head", "logit"}, logits)};
     }
 };
 

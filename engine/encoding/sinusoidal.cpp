@@ -10,7 +10,7 @@
 // Vaswani et al. 2017, arXiv 1706.03762, sections 3.4 and 3.5; tensor2tensor, common_attention.py.
 #include "core/error.h"
 #include "core/parallel.h"
-#include "core/tensor.h"
+#include "encoding/base/position_rows.h"
 #include "encoding/base/registered.h"
 #include "kernels/kernels.h"
 
@@ -20,12 +20,9 @@
 namespace ordo {
 namespace {
 
-constexpr std::size_t max_table_floats = std::size_t{1} << 24; // 64 MiB; the rest is computed as needed
-
 class Sinusoidal final : public RegisteredEncoding {
 public:
-    explicit Sinusoidal(const Dims& dims) : RegisteredEncoding(dims), d_(dims.d_model), scale_(std::sqrt(d_)) {}
-
+    using RegisteredEncoding::RegisteredEncoding;
     void parameters(Params& p) override {
         p.number("scale", scale_, 0, 1000000, "what the embedding is multiplied by before", "sqrt(d_model)");
         p.number("base", base_, 0.0001, 1e12, "the slowest wave is about this many times slower than the fastest");
@@ -37,18 +34,11 @@ public:
     void ready() override {
         for (int k = 0; k < pairs(); ++k) denominators_.push_back(std::pow(base_, exponent(k)));
     }
-    unsigned moments() const override { return moment_embed; }
     bool shift_invariant() const override { return false; }
 
     void prepare(int n_positions) override {
-        const auto d = static_cast<std::size_t>(d_);
-        const std::size_t rows = std::min(static_cast<std::size_t>(std::max(n_positions, 0)), max_table_floats / d);
-        if (rows <= static_cast<std::size_t>(prepared_)) return;
-        table_ = Buffer<float>(rows * d);
-        prepared_ = static_cast<int>(rows);
-        parallel_for(prepared_, 16, [&](std::ptrdiff_t p) {
-            float* row = table_.data() + p * d_;
-            for (int j = 0; j < d_; ++j) row[j] = static_cast<float>(value(static_cast<int>(p), j));
+        waves_.prepare(n_positions, d_, 16, [&](int p, float* row) {
+            for (int j = 0; j < d_; ++j) row[j] = static_cast<float>(value(p, j));
         });
     }
     void embed(View x, const TokenRows& rows) const override {
@@ -56,8 +46,7 @@ public:
         parallel_for(x.rows, std::max(1, (1 << 13) / x.cols), [&](std::ptrdiff_t i) {
             const int p = rows.positions[i];
             float* row = x.row(static_cast<int>(i));
-            const float* wave = p < prepared_ ? table_.data() + std::ptrdiff_t{p} * d_ : nullptr;
-            if (wave)
+            if (const float* wave = waves_.row(p))
                 for (int j = 0; j < d_; ++j) row[j] = row[j] * scale + wave[j];
             else
                 for (int j = 0; j < d_; ++j) row[j] = row[j] * scale + static_cast<float>(value(p, j));
@@ -73,32 +62,22 @@ public:
     // The added matrix, then the tensors from which it is usually computed.
     std::vector<NamedTable> tables() const override {
         const auto angle = [this](int p, int k) { return this->angle(p, k); };
-        return {{"table",
-                 [this](const TableRequest& request) {
-                     return make_values(request, "dim", d_, [this](int p, int j) { return value(p, j); });
-                 }},
-                of_pairs("div_term", [this](int k) { return std::exp(-exponent(k) * std::log(base_)); }),
-                of_pairs("denominator", [this](int k) { return denominators_[k]; }),
-                {"position",
-                 [this](const TableRequest& request) {
-                     return make_table({"position"}, request.length,
-                                       [first = 0.0 + request.start + offset_](std::int64_t i, std::span<double> out) {
-                                           out[0] = first + static_cast<double>(i);
-                                       });
-                 }},
-                of_angles("angle", pairs(), angle),
-                of_angles("sin", pairs(), [=](int p, int k) { return std::sin(angle(p, k)); }),
-                of_angles("cos", d_ / 2, [=](int p, int k) { return std::cos(angle(p, k)); }),
+        const auto div_term = [this](int k, auto out) { out[1] = std::exp(-exponent(k) * std::log(base_)); };
+        const auto denominator = [this](int k, auto out) { out[1] = denominators_[k]; };
+        const auto stack = [=](int p, int k, auto out) {
+            out[0] = std::sin(angle(p, k)), out[1] = std::cos(angle(p, k));
+        };
+        return {columns("table", "dim", d_, [this](int p, int j) { return value(p, j); }),
+                by_pair("div_term", {"pair", "div_term"}, pairs(), div_term),
+                by_pair("denominator", {"pair", "denominator"}, pairs(), denominator),
+                by_position("position", {"position"}, [this](int, auto out) { out[0] += offset_; }),
+                columns("angle", "pair", pairs(), angle),
+                columns("sin", "pair", pairs(), [=](int p, int k) { return std::sin(angle(p, k)); }),
+                columns("cos", "pair", d_ / 2, [=](int p, int k) { return std::cos(angle(p, k)); }),
                 {"stack", [=, this](const TableRequest& request) {
                      if (d_ % 2 != 0)
                          fail(ErrorCode::usage, "sinusoidal: table: stack: expected an even d_model, found ", d_);
-                     return make_table({"sin", "cos"}, std::int64_t{request.length} * pairs(),
-                                       [=, n = pairs(), start = request.start](std::int64_t row, auto out) {
-                                           const double t =
-                                               angle(start + static_cast<int>(row / n), static_cast<int>(row % n));
-                                           out[0] = std::sin(t);
-                                           out[1] = std::cos(t);
-                                       });
+                     return by_position_and_pair("stack", {"sin", "cos"}, pairs(), stack).rows(request);
                  }}};
     }
 
@@ -115,28 +94,21 @@ private:
         const double t = angle(position, !halves_ ? column / 2 : cosine ? column - sines : column);
         return cosine ? std::cos(t) : std::sin(t);
     }
-    NamedTable of_pairs(const char* name, const std::function<double(int k)>& number) const {
-        return {name, [=, this](const TableRequest&) {
-                    return make_table({"pair", name}, pairs(), [number](std::int64_t k, std::span<double> out) {
-                        out[0] = static_cast<double>(k);
-                        out[1] = number(static_cast<int>(k));
-                    });
-                }};
-    }
-    NamedTable of_angles(const char* name, int count, const std::function<double(int position, int k)>& number) const {
+    // A row for each position, and a column for each dimension or pair.
+    NamedTable columns(const char* name, const char* word, int count,
+                       const std::function<double(int position, int k)>& number) const {
         return {name, [=, this](const TableRequest& request) {
                     if (count == 0)
                         fail(ErrorCode::usage, "sinusoidal: table: ", name, ": a width of ", d_, " has none");
-                    return make_values(request, "pair", count, number);
+                    return make_values(request, word, count, number);
                 }};
     }
 
-    int d_, offset_ = 0;
-    double scale_, base_ = 10000;
+    int d_ = dims().d_model, offset_ = 0;
+    double scale_ = std::sqrt(d_), base_ = 10000;
     bool halves_ = false, tensor2tensor_ = false;
     std::vector<double> denominators_; // base^e_k, one for each pair
-    Buffer<float> table_;              // [prepared_, d_model]
-    int prepared_ = 0;
+    PositionRows waves_;               // [.., d_model]
 };
 
 } // namespace

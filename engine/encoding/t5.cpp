@@ -36,15 +36,11 @@ public:
     std::vector<NamedTable> tables() const override {
         std::vector<std::string> header = {"distance", "bucket"};
         if (!causal()) header.emplace_back("bucket_of_later");
-        auto all = DistanceBias::tables();
         const auto buckets = [this](int d, std::span<double> out) {
-            for (std::size_t i = 0; i < out.size(); ++i) out[i] = bucket(i == 0 ? d : -d);
+            out[1] = bucket(d);
+            if (!causal()) out[2] = bucket(-d);
         };
-        all.push_back({"buckets", [=](const TableRequest& r) { return make_positions(r, header, buckets); }});
-        all.push_back({"weights", [this](const TableRequest& r) {
-                           return rows_table(tensor(requested_slot(r), 0), 0, buckets_, "head");
-                       }});
-        return all;
+        return {bias_table(), by_position("buckets", header, buckets), rows_of_tensor("weights", 0, "head")};
     }
 
 private:

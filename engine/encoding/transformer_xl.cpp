@@ -28,47 +28,31 @@ constexpr int scratch_floats = 2048; // of an array on a stack that may have 64 
 constexpr int slab = TurnedRows::slab;
 constexpr int sinusoid_columns = 256; // gradients are computed for so many columns at once
 
-struct Layer {
-    View projection, u, v;
-    std::vector<TurnedRows> vectors; // r of each head, of the prepared rows
-};
-
 class TransformerXl final : public RegisteredEncoding {
 public:
-    explicit TransformerXl(const Dims& dims) : RegisteredEncoding(dims), width_(dims.d_model - dims.d_model % 2) {}
-
+    using RegisteredEncoding::RegisteredEncoding;
     void parameters(Params& p) override {
-        p.integer("width", width_, 2, 1 << 16, "columns of the sinusoid, which W projects; even", "d_model");
+        even(p, "width", width_, 1 << 16, "columns of the sinusoid, which W projects; even", "d_model");
     }
     void ready() override {
-        if (width_ % 2 != 0) fail(ErrorCode::usage, "transformer-xl: width: expected an even number, found ", width_);
         if (dims().d_head > scratch_floats)
             fail(ErrorCode::usage, "transformer-xl: expected heads of at most ", scratch_floats, " columns, found ",
                  dims().d_head);
-        layers_.resize(dims().layer_count());
         for (int k = 0; k < width_ / 2; ++k) frequencies_.push_back(std::pow(10000.0, -2.0 * k / width_));
     }
-    unsigned moments() const override { return moment_rotate | moment_bias; }
     unsigned reads() const override { return reads_queries; }
 
     // The tensors start as in the authors' code: normal, 0.02.
     std::vector<TensorSpec> tensors() const override {
         const std::int64_t heads = dims().n_heads, e = dims().d_head;
-        return {{.name = "projection", .shape = {heads * e, width_}, .per_layer = true},
-                {.name = "u", .shape = {heads, e}, .per_layer = true},
-                {.name = "v", .shape = {heads, e}, .per_layer = true}};
-    }
-    void bind(int layer, std::span<const View> tensors) override {
-        RegisteredEncoding::bind(layer, tensors);
-        Layer& at = layers_[slot(layer)];
-        at.projection = tensors[0], at.u = tensors[1], at.v = tensors[2];
+        return {per_layer("projection", {heads * e, width_}), per_layer("u", {heads, e}), per_layer("v", {heads, e})};
     }
     void prepare(int n_positions) override;
 
     bool rotates(Role role) const override { return role == Role::query; }
     void rotate(View x, const HeadRows& rows) const override {
         if (rows.role != Role::query) return;
-        const View u = layer_of(rows.layer).u;
+        const View u = tensor(slot(rows.layer), 1);
         for (int i = 0; i < x.rows; ++i)
             for (int h = 0; h < rows.n_heads; ++h)
                 kernels().add(u.cols, u.row(rows.first_head + h), x.row(i) + h * u.cols);
@@ -95,9 +79,9 @@ public:
         const auto s = [this](int t, int c) { return component(-t, c); };
         return {{"sinusoid", [=, this](const TableRequest& request) { return make_values(request, "dim", width_, s); }},
                 {"vectors", [=, this](const TableRequest& request) {
-                     requested_slot(request);
-                     check_table_head(*this, dims().n_heads, request);
-                     const View w = projection_of(layer_of(request.layer), request.head);
+                     const int slot = requested_slot(request);
+                     check_table_head(*this, heads(), request);
+                     const View w = projection_of(slot, request.head);
                      return make_values(request, "dim", w.rows, [=, this](int t, int i) {
                          double sum = 0;
                          for (int c = 0; c < width_; ++c) sum += static_cast<double>(w.row(i)[c]) * s(t, c);
@@ -116,9 +100,8 @@ private:
         return static_cast<int>(std::min<std::int64_t>(count, until - row));
     }
 
-    const Layer& layer_of(int layer) const { return layers_[slot(layer)]; }
-    View projection_of(const Layer& layer, int head) const {
-        return rows_of(layer.projection, head * dims().d_head, dims().d_head);
+    View projection_of(int slot, int head) const {
+        return rows_of(tensor(slot, 0), head * dims().d_head, dims().d_head);
     }
     double component(std::int64_t row, int c) const {
         const int n = width_ / 2;
@@ -130,25 +113,25 @@ private:
                                 : static_cast<float>(component(row, c));
     }
 
-    void vectors(const Layer& layer, int head, std::int64_t row, int count, View columns, float* out, int stride) const;
-    void products(float alpha, const Layer& layer, int head, View q, std::int64_t row, int count, View out) const;
+    void vectors(int slot, int head, std::int64_t row, int count, View columns, float* out, int stride) const;
+    void products(float alpha, int slot, int head, View q, std::int64_t row, int count, View out) const;
     void add_sinusoids(float alpha, const float* weights, std::int64_t row, int count, int column, View to) const;
     int queries_at_once() const { return std::min(relative_tile, scratch_floats / dims().d_head); }
-    View shifted(const Layer& layer, const Tile& tile, int top, int count, float* scratch) const;
+    View shifted(int slot, const Tile& tile, int top, int count, float* scratch) const;
 
-    int width_;
+    int width_ = dims().d_model / 2 * 2;
     std::vector<double> frequencies_;
-    std::vector<Layer> layers_;
-    Buffer<float> sinusoids_; // [prepared_, width], s(-row) of the prepared rows
+    std::vector<TurnedRows> vectors_; // r of each head of each slot, of the prepared rows
+    Buffer<float> sinusoids_;         // [prepared_, width], s(-row) of the prepared rows
     std::int64_t first_ = 0;
     int prepared_ = 0;
 };
 
 // Computes r_h of some rows: out [d_head, count], stride apart. Every r is computed here. columns [slab, count or more]
 // is working memory for columns of s, one below the other.
-void TransformerXl::vectors(const Layer& layer, int head, std::int64_t row, int count, View columns, float* out,
+void TransformerXl::vectors(int slot, int head, std::int64_t row, int count, View columns, float* out,
                             int stride) const {
-    const View w = projection_of(layer, head);
+    const View w = projection_of(slot, head);
     for (int first = 0; first < width_; first += slab) {
         const int some = std::min(slab, width_ - first);
         for (int j = 0; j < count; ++j)
@@ -159,8 +142,8 @@ void TransformerXl::vectors(const Layer& layer, int head, std::int64_t row, int 
 }
 
 void TransformerXl::prepare(int n_positions) {
-    const std::size_t floats =
-        layers_.size() * static_cast<std::size_t>(dims().n_heads * dims().d_head) + static_cast<std::size_t>(width_);
+    const std::size_t floats = static_cast<std::size_t>(slots()) * static_cast<std::size_t>(heads() * dims().d_head) +
+                               static_cast<std::size_t>(width_);
     const auto most = static_cast<int>(std::min<std::size_t>(max_table_floats / floats, 1 << 24));
     const bool causal = dims().mask == Mask::causal;
     int back = std::min(n_positions, causal ? most - ahead : most / 2) - 1;
@@ -169,63 +152,59 @@ void TransformerXl::prepare(int n_positions) {
         first_ = -back;
         prepared_ = back + (causal ? ahead : back + slab);
         sinusoids_ = Buffer<float>(static_cast<std::size_t>(prepared_) * static_cast<std::size_t>(width_));
-        for (Layer& layer : layers_) layer.vectors.clear();
+        vectors_.clear();
         parallel_for(prepared_, std::max(1, 8192 / width_), [&](std::ptrdiff_t i) {
             float* row = sinusoids_.data() + i * width_;
             for (int c = 0; c < width_; ++c) row[c] = static_cast<float>(component(first_ + i, c));
         });
     }
-    const int rows = prepared_, heads = dims().n_heads, slabs = (rows + slab - 1) / slab;
-    for (Layer& layer : layers_)
-        while (layer.vectors.size() < static_cast<std::size_t>(heads)) layer.vectors.emplace_back(rows, dims().d_head);
-    const std::ptrdiff_t grain = std::max(1, (1 << 16) / (dims().d_head * width_)); // slabs that are worth waking a
-                                                                                    // thread
-    parallel_for(std::ssize(layers_) * heads * slabs, grain, [&](std::ptrdiff_t i) {
-        Layer& layer = layers_[i / slabs / heads];
-        const int head = static_cast<int>(i / slabs % heads), row = static_cast<int>(i % slabs) * slab;
+    const int rows = prepared_, tables = slots() * heads(), slabs = (rows + slab - 1) / slab;
+    while (static_cast<int>(vectors_.size()) < tables) vectors_.emplace_back(rows, dims().d_head);
+    const int grain = std::max(1, (1 << 16) / (dims().d_head * width_)); // slabs that are worth waking a thread
+    parallel_for(std::ptrdiff_t{tables} * slabs, grain, [&](std::ptrdiff_t i) {
+        const int table = static_cast<int>(i / slabs), row = static_cast<int>(i % slabs) * slab;
         float columns[slab * slab];
-        vectors(layer, head, first_ + row, std::min(slab, rows - row), view(columns, slab, slab),
-                layer.vectors[head].slab_of(row), slab);
+        vectors(table / heads(), table % heads(), first_ + row, std::min(slab, rows - row), view(columns, slab, slab),
+                vectors_[table].slab_of(row), slab);
     });
 }
 
 // out [q.rows, count] = alpha * q . r_h of some rows
-void TransformerXl::products(float alpha, const Layer& layer, int head, View q, std::int64_t row, int count,
-                             View out) const {
+void TransformerXl::products(float alpha, int slot, int head, View q, std::int64_t row, int count, View out) const {
     const int e = dims().d_head, most = std::min(relative_vector, scratch_floats / e);
     for (int done = 0, some = 0; done < count; done += some) {
         const std::int64_t at = row + done;
         const View to = cols_of(out, done, count - done);
         some = alike(at, count - done);
         if (is_prepared(at)) {
-            layer.vectors[head].multiply(alpha, q, static_cast<int>(at - first_), some, to);
+            vectors_[slot * heads() + head].multiply(alpha, q, static_cast<int>(at - first_), some, to);
             continue;
         }
         some = std::min(some, most);
         alignas(64) float r[scratch_floats], columns[slab * relative_vector];
-        vectors(layer, head, at, some, view(columns, slab, relative_vector), r, most);
+        vectors(slot, head, at, some, view(columns, slab, relative_vector), r, most);
         kernels().product(q.rows, some, e, alpha, q.data, q.stride, 1, r, most, 0, to.data, to.stride);
     }
 }
 
 // q + v for some of a tile's queries, which already include u.
-View TransformerXl::shifted(const Layer& layer, const Tile& tile, int top, int count, float* scratch) const {
+View TransformerXl::shifted(int slot, const Tile& tile, int top, int count, float* scratch) const {
     const View out = view(scratch, count, dims().d_head);
-    const float *u = layer.u.row(tile.head), *v = layer.v.row(tile.head);
+    const float *u = tensor(slot, 1).row(tile.head), *v = tensor(slot, 2).row(tile.head);
     for (int i = 0; i < count; ++i)
         for (int c = 0; c < out.cols; ++c) out.row(i)[c] = tile.q.row(top + i)[c] + (v[c] - u[c]);
     return out;
 }
 
 void TransformerXl::bias(View scores, const Tile& tile) const {
-    const Layer& layer = layer_of(tile.layer);
+    const int slot = this->slot(tile.layer);
     for_query_tiles({}, tile.queries, tile.keys, queries_at_once(), [&](int top, int n, const RelativePairs& pairs) {
         alignas(64) float scratch[scratch_floats];
         alignas(64) RelativeProducts p;
-        const View q = shifted(layer, tile, top, n, scratch), to = rows_of(scores, top, n);
+        const View q = shifted(slot, tile, top, n, scratch), to = rows_of(scores, top, n);
         if (!pairs.sparse()) {
             pairs.for_spans(0, [&](std::int64_t row, int span) {
-                products(tile.scale, layer, tile.head, q, row, span, {p[0], n, span, relative_span});
+                products(tile.scale, slot, tile.head, q, row, span, {p[0], n, span, relative_span});
                 pairs.spread(p, row, span, to);
             });
             return;
@@ -234,7 +213,7 @@ void TransformerXl::bias(View scores, const Tile& tile) const {
             for (int j = 0; j < scores.cols; ++j) {
                 const std::int64_t row = pairs.row(i, j);
                 const int before = is_prepared(row) ? static_cast<int>((row - first_) % relative_vector) : 0;
-                products(tile.scale, layer, tile.head, rows_of(q, i, 1), row - before, 1 + before,
+                products(tile.scale, slot, tile.head, rows_of(q, i, 1), row - before, 1 + before,
                          view(p[0], 1, relative_span));
                 to.row(i)[j] += p[0][before];
             }
@@ -262,13 +241,13 @@ void TransformerXl::add_sinusoids(float alpha, const float* weights, std::int64_
 }
 
 void TransformerXl::bias_backward(View d_scores, const Tile& tile, const TileGradient& gradient) const {
-    const Layer& layer = layer_of(tile.layer);
-    const View w = projection_of(layer, tile.head), dw = rows_of(gradient.tensors[0], tile.head * w.rows, w.rows);
+    const int slot = this->slot(tile.layer);
+    const View w = projection_of(slot, tile.head), dw = rows_of(gradient.tensors[0], tile.head * w.rows, w.rows);
     float *du = gradient.tensors[1].row(tile.head), *dv = gradient.tensors[2].row(tile.head);
     for_query_tiles({}, tile.queries, tile.keys, queries_at_once(), [&](int top, int n, const RelativePairs& pairs) {
         alignas(64) float scratch[scratch_floats], dq[scratch_floats], t[relative_tile][sinusoid_columns];
         alignas(64) RelativeProducts p;
-        const View q = shifted(layer, tile, top, n, scratch), weights = rows_of(d_scores, top, n);
+        const View q = shifted(slot, tile, top, n, scratch), weights = rows_of(d_scores, top, n);
         for (int column = 0; column < width_; column += sinusoid_columns) {
             const int some = std::min(sinusoid_columns, width_ - column);
             const View sums = {t[0], n, some, sinusoid_columns};

@@ -40,20 +40,8 @@ public:
         return static_cast<int>(std::min<double>(most, 96 * std::log(2.0) * scale_ / -std::log(zeta(0))));
     }
 
-    // Queries are multiplied with `scale`, and keys divided by it.
     std::vector<NamedTable> tables() const override {
-        return {{"table",
-                 [this](const TableRequest& request) {
-                     return pair_rows(request, {"angle", "cos", "sin", "scale"}, [this](int position, int k, auto out) {
-                         out[0] = rotation().angle(position, k);
-                         out[1] = std::cos(out[0]);
-                         out[2] = std::sin(out[0]);
-                         out[3] = rotation().gain(position, k);
-                     });
-                 }},
-                {"frequency", [this](const TableRequest&) {
-                     return frequency_rows("zeta", [this](int pair) { return zeta(pair); });
-                 }}};
+        return {angle_table(), frequency_table("zeta", [this](int pair) { return zeta(pair); })};
     }
 
 private:

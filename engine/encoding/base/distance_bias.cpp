@@ -3,7 +3,7 @@
 
 namespace ordo {
 
-void DistanceBias::ready() {
+void DistanceBias::build() {
     table_ =
         DistanceTable(slots() * heads(), dims().mask == Mask::bidirectional,
                       [this](int row, std::int64_t distance) { return added(row / heads(), row % heads(), distance); });
@@ -26,23 +26,13 @@ void DistanceBias::bias_backward(View d_scores, const Tile& tile, const TileGrad
     for (std::size_t i = 0; i < sums.size(); ++i) gradient.tensors[i].row(0)[tile.head] += static_cast<float>(sums[i]);
 }
 
-std::vector<NamedTable> DistanceBias::tables() const {
-    std::vector<NamedTable> all = {{"table", [this](const TableRequest& request) {
-                                        const int slot = requested_slot(request), head = request.head;
-                                        check_table_head(*this, heads(), request);
-                                        return make_bias_matrix(request, dims().mask, [=, this](int query, int key) {
-                                            return value(slot, head, std::int64_t{query} - key);
-                                        });
-                                    }}};
-    if (HeadTable table = head_table(); !table.columns.empty()) {
-        table.columns.insert(table.columns.begin(), "head");
-        all.push_back({table.name, [this, table](const TableRequest& request) {
-                           const int slot = requested_slot(request);
-                           return make_heads(heads(), table.columns,
-                                             [=](int head) { return table.numbers(slot, head); });
-                       }});
-    }
-    return all;
+NamedTable DistanceBias::bias_table() const {
+    return {"table", [this](const TableRequest& request) {
+                const int slot = requested_slot(request), head = request.head;
+                check_table_head(*this, heads(), request);
+                return make_bias_matrix(request, dims().mask,
+                                        [=, this](int query, int key) { return between(slot, head, query, key); });
+            }};
 }
 
 } // namespace ordo

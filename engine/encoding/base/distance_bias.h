@@ -24,34 +24,24 @@ public:
     virtual void value_backward(int /*slot*/, int /*head*/, std::int64_t /*distance*/, double /*d*/,
                                 std::span<double> /*sums*/) const {}
 
-    // A second table of `ordo table`, with numbers for each head. Without columns there is none.
-    struct HeadTable {
-        std::string name;
-        std::vector<std::string> columns;
-        std::function<std::vector<double>(int slot, int head)> numbers;
-    };
-    virtual HeadTable head_table() const { return {}; }
+    // The bias of a pair in `ordo table`, for an encoding whose bias depends on more than the distance.
+    virtual double between(int slot, int head, int query, int key) const {
+        return value(slot, head, std::int64_t{query} - key);
+    }
+    virtual double operations_per_pair(const Work&) const { return 1; }
 
     // ---- Derived from the formula ------------------------------------------------------------
-    unsigned moments() const override { return moment_bias; }
     void prepare(int n_positions) override;
     void bias(View scores, const Tile& tile) const override;
     void bias_backward(View d_scores, const Tile& tile, const TileGradient& gradient) const override;
     Operations operations(Moment moment, const Work& work) const override {
-        return {.others = moment == moment_bias ? work.pairs : 0};
+        return {.others = moment == moment_bias ? operations_per_pair(work) * work.pairs : 0};
     }
-    // table: the bias of one head, [length, length].
-    std::vector<NamedTable> tables() const override;
+    std::vector<NamedTable> tables() const override { return {bias_table()}; }
 
 protected:
-    int heads() const { return dims().n_heads; }
-    // The number of a head in a tensor [n_heads] of a slot.
-    float at(int slot, std::size_t i, int head) const { return tensor(slot, i).row(0)[head]; }
-    // A tensor [n_heads] in each layer.
-    TensorSpec per_head(std::string name, InitialValues initial) const {
-        return {.name = std::move(name), .shape = {heads()}, .initial = std::move(initial), .per_layer = true};
-    }
-    void ready() override;
+    NamedTable bias_table() const; // of one head, [length, length]
+    void build() override;
 
     const DistanceTable& distances() const { return table_; }
     int table_row(const Tile& tile) const { return slot(tile.layer) * heads() + tile.head; }

@@ -15,6 +15,7 @@ void RegisteredEncoding::finish(std::string_view name) {
     }
     bound_.resize(std::max(1, slots()));
     ready();
+    build();
     SpecWriter spec(name_);
     Params writing(spec);
     parameters(writing);
@@ -35,6 +36,63 @@ int RegisteredEncoding::requested_slot(const TableRequest& request) const {
     if (stored_ && tensors_of(slot).empty())
         fail(ErrorCode::usage, name_, ": the table is in the weights: expected a model file, found none");
     return slot;
+}
+
+void RegisteredEncoding::even(Params& p, std::string_view name, int& member, int most, std::string_view meaning,
+                              std::string_view fallback) {
+    p.integer(name, member, 2, most, meaning, fallback);
+    if (p.read() && member % 2 != 0)
+        fail(ErrorCode::usage, p.read()->name, ": ", name, ": expected an even number of columns, found ", member);
+}
+
+NamedTable RegisteredEncoding::by_position(std::string name, std::vector<std::string> header,
+                                           std::function<void(int position, Row out)> fill) {
+    return {std::move(name), [=](const TableRequest& request) {
+                return make_table(header, request.length, [=, start = request.start](std::int64_t row, Row out) {
+                    out[0] = start + static_cast<double>(row);
+                    fill(start + static_cast<int>(row), out);
+                });
+            }};
+}
+
+NamedTable RegisteredEncoding::by_position_and_pair(std::string name, std::vector<std::string> header, int pairs,
+                                                    std::function<void(int position, int pair, Row out)> fill) {
+    return {std::move(name), [=](const TableRequest& request) {
+                const std::int64_t rows = std::int64_t{request.length} * pairs;
+                return make_table(header, rows, [=, start = request.start](std::int64_t row, Row out) {
+                    const int position = start + static_cast<int>(row / pairs), pair = static_cast<int>(row % pairs);
+                    out[0] = position;
+                    out[1] = pair;
+                    fill(position, pair, out);
+                });
+            }};
+}
+
+NamedTable RegisteredEncoding::by_pair(std::string name, std::vector<std::string> header, int pairs,
+                                       std::function<void(int pair, Row out)> fill) {
+    return {std::move(name), [=](const TableRequest&) {
+                return make_table(header, pairs, [=](std::int64_t pair, Row out) {
+                    out[0] = static_cast<double>(pair);
+                    fill(static_cast<int>(pair), out);
+                });
+            }};
+}
+
+NamedTable RegisteredEncoding::by_head(std::string name, std::vector<std::string> header,
+                                       std::function<void(int slot, int head, Row out)> fill) const {
+    return {std::move(name), [=, this](const TableRequest& request) {
+                return make_table(header, heads(), [=, slot = requested_slot(request)](std::int64_t head, Row out) {
+                    out[0] = static_cast<double>(head);
+                    fill(slot, static_cast<int>(head), out);
+                });
+            }};
+}
+
+NamedTable RegisteredEncoding::rows_of_tensor(std::string name, std::size_t i, std::string_view word) const {
+    return {std::move(name), [=, this](const TableRequest& request) {
+                const View rows = tensor(requested_slot(request), i);
+                return rows_table(rows, 0, rows.rows, word);
+            }};
 }
 
 std::vector<NamedTable> RegisteredEncoding::tables() const {

@@ -30,10 +30,13 @@ public:
     // Computes the values derived from the parameters, after these have been read. Throws Error(usage) for parameters
     // that exclude each other.
     virtual void ready() {}
+    // For base classes: builds what parameters and tensors() determine, after ready().
+    virtual void build() {}
     // The main table first. The default is the table of Encoding::table_rows.
     virtual std::vector<NamedTable> tables() const;
 
     std::string spec() const final { return spec_; }
+    unsigned moments() const override { return moments_; }    // those whose methods the class overrides
     unsigned gradients() const override { return moments(); } // each moment has its backward
     // Keeps the tensors.
     void bind(int layer, std::span<const View> tensors) override;
@@ -49,7 +52,11 @@ public:
 
 protected:
     const Dims& dims() const { return dims_; }
+    int heads() const { return dims_.n_heads; }
     std::string_view name() const { return name_; }
+    // Declares an even number of columns, from 2 to `most`.
+    static void even(Params& p, std::string_view name, int& member, int most, std::string_view meaning,
+                     std::string_view fallback);
     // For an encoding whose members have been set instead of read.
     void finish(std::string_view name);
 
@@ -58,14 +65,41 @@ protected:
     int slot(int layer) const { return per_layer_ ? std::max(0, dims_.slot(layer)) : 0; }
     std::span<const View> tensors_of(int slot) const { return bound_[slot]; }
     View tensor(int slot, std::size_t i) const { return bound_[slot][i]; }
+    // The number of a head in a tensor [n_heads] of a slot.
+    float at(int slot, std::size_t i, int head) const { return tensor(slot, i).row(0)[head]; }
+    // A tensor of each layer.
+    static TensorSpec per_layer(std::string name, std::vector<std::int64_t> shape, InitialValues initial = {}) {
+        return {.name = std::move(name), .shape = std::move(shape), .initial = std::move(initial), .per_layer = true};
+    }
+    TensorSpec per_head(std::string name, InitialValues initial) const {
+        return per_layer(std::move(name), {heads()}, std::move(initial));
+    }
     bool stored() const { return stored_; } // whether it has tensors
     bool bound() const;                     // whether it has no tensors, or has them in every slot
     // The slot of the layer of a table request. Throws Error(usage), also where its tensors are missing.
     int requested_slot(const TableRequest& request) const;
 
+    // Kinds of tables. A function writes the numbers of a row after its first ones: the position, the position and the
+    // pair, the pair, or the head, which are in `out` already.
+    using Row = std::span<double>;
+    static NamedTable by_position(std::string name, std::vector<std::string> header,
+                                  std::function<void(int position, Row out)> fill);
+    static NamedTable by_position_and_pair(std::string name, std::vector<std::string> header, int pairs,
+                                           std::function<void(int position, int pair, Row out)> fill);
+    static NamedTable by_pair(std::string name, std::vector<std::string> header, int pairs,
+                              std::function<void(int pair, Row out)> fill);
+    NamedTable by_head(std::string name, std::vector<std::string> header,
+                       std::function<void(int slot, int head, Row out)> fill) const;
+    // All rows of the i-th tensor. The names of columns begin with `word`.
+    NamedTable rows_of_tensor(std::string name, std::size_t i, std::string_view word = "dim") const;
+
 private:
+    template <class T>
+    friend std::unique_ptr<RegisteredEncoding> make_registered(const Dims& dims);
+
     Dims dims_;
     std::string name_, spec_;
+    unsigned moments_ = 0;
     bool per_layer_ = false, stored_ = false;
     std::vector<std::vector<View>> bound_; // of each slot
 };
@@ -73,7 +107,9 @@ private:
 // For EncodingInfo::make.
 template <class T>
 std::unique_ptr<RegisteredEncoding> make_registered(const Dims& dims) {
-    return std::make_unique<T>(dims);
+    std::unique_ptr<RegisteredEncoding> encoding = std::make_unique<T>(dims);
+    encoding->moments_ = overridden_moments<T>();
+    return encoding;
 }
 
 } // namespace ordo

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "encoding/base/relative.h"
 
-#include "core/error.h"
-#include "encoding/base/spec.h"
-#include "encoding/base/table.h"
 #include "kernels/kernels.h"
 
 #include <algorithm>
@@ -317,28 +314,6 @@ void RelativeTable::add_gradient_of_keys(float alpha, View weights, View x, cons
                               grad.row(index(first)), grad.stride);
         });
     });
-}
-
-// ---- Tables -----------------------------------------------------------------------------------
-
-std::function<TableRows(const TableRequest&)>
-relative_table(const Encoding& encoding, const std::vector<RelativeTable>& tables, const Dims& dims) {
-    return [&](const TableRequest& request) {
-        check_table_layer(encoding, dims, request);
-        check_table_head(encoding, dims.n_heads, request);
-        const int heads = static_cast<int>(tables.size()) / dims.layer_count();
-        const RelativeTable& table = tables[dims.slot(request.layer) * heads + request.head % heads];
-        const View rows = table.view();
-        if (!rows.data)
-            fail(ErrorCode::usage, name_of(encoding.spec()),
-                 ": the table is in the weights: expected a model file, found none");
-        std::vector<std::string> header = {"distance"};
-        for (int c = 0; c < rows.cols; ++c) header.push_back("dim" + std::to_string(c));
-        return make_table(std::move(header), table.rows(), [=, least = table.least()](std::int64_t row, auto out) {
-            out[0] = static_cast<double>(least + row);
-            std::copy_n(rows.row(static_cast<int>(row)), rows.cols, out.begin() + 1);
-        });
-    };
 }
 
 } // namespace ordo

@@ -123,7 +123,6 @@ public:
     RelativeTable(int least, int most, Mask mask) : range_{least, most}, mask_(mask) {}
 
     int rows() const { return static_cast<int>(range_.most - range_.least) + 1; }
-    int least() const { return static_cast<int>(range_.least); }
     View view() const { return rows_; }
     void bind(View rows) { rows_ = rows; } // [rows(), e], owned by the caller
     void prepare();                        // call it when the rows have changed
@@ -159,11 +158,5 @@ private:
     View rows_;         // [rows(), e]
     TurnedRows turned_; // rows_, transposed
 };
-
-// A table of the vectors of one layer, or of one head: "distance" (key - query) and a column for each dimension.
-// tables: one for each layer, or one for each head of each layer. Throws Error(usage) for a layer or head that does not
-// exist, and without weights.
-std::function<TableRows(const TableRequest&)>
-relative_table(const Encoding& encoding, const std::vector<RelativeTable>& tables, const Dims& dims);
 
 } // namespace ordo

@@ -12,15 +12,15 @@ namespace ordo {
 
 class Rotary : public RegisteredEncoding {
 public:
-    explicit Rotary(const Dims& dims) : RegisteredEncoding(dims), width_(dims.d_head) {}
+    using RegisteredEncoding::RegisteredEncoding;
 
     // ---- The formula -------------------------------------------------------------------------
     virtual PairTurns turns(Role role) const = 0;
     virtual bool roles_differ() const { return false; } // whether keys rotate differently from queries
 
     // ---- Derived from the formula ------------------------------------------------------------
-    unsigned moments() const override { return moment_rotate; }
-    void ready() override;
+    unsigned moments() const override { return moment_rotate; } // of at_length()'s result too
+    void build() override;
     void prepare(int n_positions) override;
     void rotate(View x, const HeadRows& rows) const override {
         of(rows.role).apply(x, rows.n_heads, rows.positions, false);
@@ -48,16 +48,14 @@ protected:
     const Rotation& of(Role role) const { return role == Role::key && keys_ ? *keys_ : *queries_; }
     const Rotation& rotation() const { return *queries_; }
     virtual double turning_pairs() const { return width_ / 2.0; }
-    // A row for each position of a request and each pair; values(position, pair, out) computes the columns after these
-    // two.
-    TableRows pair_rows(const TableRequest& request, std::vector<std::string> columns,
-                        std::function<void(int position, int pair, std::span<double> out)> values) const;
-    // A row for each pair: its frequency, and one more number, value(pair).
-    TableRows frequency_rows(std::string_view column, std::function<double(int pair)> value) const;
+    // A row for each position and pair: the angle, its cosine and sine. The gain has a column of its own if it grows.
+    NamedTable angle_table() const;
+    // A row for each pair: its frequency, and one more number.
+    NamedTable frequency_table(std::string column, std::function<double(int pair)> number) const;
 
     double theta_ = 10000;
     Pairing pairing_ = Pairing::adjacent;
-    int width_;
+    int width_ = dims().d_head;
 
 private:
     std::optional<Rotation> queries_, keys_; // keys_: only if keys rotate differently

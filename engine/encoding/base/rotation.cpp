@@ -13,9 +13,8 @@
 namespace ordo {
 namespace {
 
-constexpr std::size_t max_table_floats = std::size_t{1} << 24; // 64 MiB; the rest is computed as needed
-constexpr int chunk_pairs = 64;                                // computed at a time without a table
-constexpr std::ptrdiff_t thread_floats = 1 << 15;              // worth waking a thread for
+constexpr int chunk_pairs = 64;                   // computed at a time without a table
+constexpr std::ptrdiff_t thread_floats = 1 << 15; // worth waking a thread for
 
 } // namespace
 
@@ -39,10 +38,9 @@ void Rotation::fill_axes(Positions positions, std::size_t row, int first_pair, i
                          float* sin) const {
     for (int k = 0; k < count; ++k) {
         const int pair = first_pair + k, position = positions.at(row, axis(pair));
-        if (position < prepared_) {
-            const float* from = table_.data() + 2 * static_cast<std::ptrdiff_t>(position) * pairs() + pair;
-            cos[k] = from[0];
-            sin[k] = from[pairs()];
+        if (const float* from = table_.row(position)) {
+            cos[k] = from[pair];
+            sin[k] = from[pairs() + pair];
         } else {
             fill(position, pair, 1, cos + k, sin + k);
         }
@@ -50,15 +48,8 @@ void Rotation::fill_axes(Positions positions, std::size_t row, int first_pair, i
 }
 
 void Rotation::prepare(int n_positions) {
-    const std::size_t row = 2 * turns_.frequencies.size();
-    const std::size_t rows = std::min(static_cast<std::size_t>(std::max(n_positions, 0)), max_table_floats / row);
-    if (rows <= static_cast<std::size_t>(prepared_)) return;
-    table_ = Buffer<float>(rows * row);
-    prepared_ = static_cast<int>(rows);
-    parallel_for(prepared_, 64, [&](std::ptrdiff_t p) {
-        float* at = table_.data() + static_cast<std::size_t>(p) * row;
-        fill(static_cast<int>(p), 0, pairs(), at, at + pairs());
-    });
+    table_.prepare(n_positions, 2 * pairs(), 64,
+                   [&](int position, float* row) { fill(position, 0, pairs(), row, row + pairs()); });
 }
 
 void Rotation::apply(View x, int n_heads, Positions positions, bool transposed) const {
@@ -110,10 +101,7 @@ inline void Rotation::turn(float* row, int n_heads, int d_head, int first, int c
 
 void Rotation::apply_row(float* row, int n_heads, int d_head, int position, float direction) const {
     const int n = pairs();
-    if (position < prepared_) {
-        const float* cos = table_.data() + 2 * static_cast<std::ptrdiff_t>(position) * n;
-        return turn(row, n_heads, d_head, 0, n, cos, cos + n, direction);
-    }
+    if (const float* cos = table_.row(position)) return turn(row, n_heads, d_head, 0, n, cos, cos + n, direction);
     std::array<float, chunk_pairs> cos, sin;
     for (int first = 0; first < n; first += chunk_pairs) {
         const int count = std::min(chunk_pairs, n - first);

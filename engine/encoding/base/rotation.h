@@ -4,7 +4,7 @@
 // Angles are computed in double. The table stores their cosines and sines times g as floats, so g costs nothing.
 #pragma once
 
-#include "core/tensor.h"
+#include "encoding/base/position_rows.h"
 
 namespace ordo {
 
@@ -49,8 +49,7 @@ private:
 
     PairTurns turns_;
     Pairing pairing_;
-    Buffer<float> table_; // [prepared_, 2 * pairs]: cosines, then sines, times g
-    int prepared_ = 0;
+    PositionRows table_; // [.., 2 * pairs]: cosines, then sines, times g
 };
 
 // The two columns of pair k of n.

@@ -17,7 +17,6 @@ public:
     virtual TableRows shown(View weight, const TableRequest& request) const;
 
     // ---- Derived from the formula ------------------------------------------------------------
-    unsigned moments() const override { return moment_embed; }
     std::vector<TensorSpec> tensors() const override {
         return {{.name = "weight", .shape = {n_rows(), dims().d_model}}};
     }

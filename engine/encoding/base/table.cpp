@@ -62,16 +62,6 @@ TableRows make_matrix(std::string_view word, int first, int cols, std::int64_t r
     return make_table(std::move(header), rows, std::move(fill));
 }
 
-TableRows make_positions(const TableRequest& request, std::vector<std::string> header,
-                         std::function<void(int position, std::span<double> out)> fill) {
-    return make_table(std::move(header), request.length,
-                      [start = request.start, fill = std::move(fill)](std::int64_t i, std::span<double> out) {
-                          const int position = start + static_cast<int>(i);
-                          out[0] = position;
-                          fill(position, out.subspan(1));
-                      });
-}
-
 TableRows make_values(const TableRequest& request, std::string_view word, int cols,
                       std::function<double(int position, int col)> value) {
     return make_matrix(word, 0, cols, request.length,
@@ -79,16 +69,6 @@ TableRows make_values(const TableRequest& request, std::string_view word, int co
                            for (std::size_t j = 0; j < out.size(); ++j)
                                out[j] = value(start + static_cast<int>(i), static_cast<int>(j));
                        });
-}
-
-TableRows make_heads(int n_heads, std::vector<std::string> header,
-                     std::function<std::vector<double>(int head)> numbers) {
-    return make_table(std::move(header), n_heads,
-                      [numbers = std::move(numbers)](std::int64_t head, std::span<double> out) {
-                          out[0] = static_cast<double>(head);
-                          const std::vector<double> row = numbers(static_cast<int>(head));
-                          std::copy(row.begin(), row.end(), out.begin() + 1);
-                      });
 }
 
 TableRows rows_table(View rows, int first, int count, std::string_view word) {
@@ -122,24 +102,17 @@ TableRows embed_table(const Encoding& encoding, const TableRequest& request) {
     });
 }
 
-// Causal: a key after its query is masked.
 TableRows bias_table(const Encoding& encoding, const TableRequest& request) {
-    const int length = request.length, head = request.head, layer = request.layer;
-    TableRows table = make_matrix("key", request.start, length, length, {});
-    std::vector<int> keys(static_cast<std::size_t>(length));
-    for (int i = 0; i < length; ++i) keys[i] = request.start + i;
-    table.fill = [=, &encoding, keys = std::move(keys)](std::int64_t i, std::span<double> out) {
-        std::vector<float> row(out.size());
-        const Positions positions(keys);
-        encoding.bias({row.data(), 1, length, length}, {.layer = layer,
-                                                        .head = head,
-                                                        .first_query = static_cast<int>(i),
-                                                        .queries = positions.subspan(i, 1),
-                                                        .keys = positions});
-        std::fill(row.begin() + static_cast<std::ptrdiff_t>(i) + 1, row.end(), -INFINITY);
-        std::copy(row.begin(), row.end(), out.begin());
-    };
-    return table;
+    return make_bias_matrix(request, Mask::causal, [=, &encoding](int query, int key) {
+        float score = 0;
+        encoding.bias({&score, 1, 1, 1}, {.layer = request.layer,
+                                          .head = request.head,
+                                          .first_query = query - request.start,
+                                          .first_key = key - request.start,
+                                          .queries = Positions({&query, 1}),
+                                          .keys = Positions({&key, 1})});
+        return static_cast<double>(score);
+    });
 }
 
 } // namespace

@@ -20,16 +20,9 @@ TableRows make_table(std::vector<std::string> header, std::int64_t rows, FillRow
 // The same with cols columns. For the word "dim" and first = 0 their names are "dim0", "dim1" ...
 TableRows make_matrix(std::string_view word, int first, int cols, std::int64_t rows, FillRow fill);
 
-// A row for each position of a request: the position, then the numbers that fill(position, out) writes.
-TableRows make_positions(const TableRequest& request, std::vector<std::string> header,
-                         std::function<void(int position, std::span<double> out)> fill);
-// The same without the position: cols columns of value(position, col), named after the word.
+// A row for each position of a request: cols columns of value(position, col), named after the word.
 TableRows make_values(const TableRequest& request, std::string_view word, int cols,
                       std::function<double(int position, int col)> value);
-// A row for each head: the head, then numbers(head). header names all columns.
-TableRows make_heads(int n_heads, std::vector<std::string> header,
-                     std::function<std::vector<double>(int head)> numbers);
-
 // Rows of a matrix, starting with `first`.
 TableRows rows_table(View rows, int first, int count, std::string_view word = "dim");
 

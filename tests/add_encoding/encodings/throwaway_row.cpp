@@ -10,7 +10,6 @@ namespace {
 class ThrowawayRow final : public RegisteredEncoding {
 public:
     using RegisteredEncoding::RegisteredEncoding;
-    unsigned moments() const override { return moment_rescore; }
 
     void rescore(View scores, const Tile&) const override {
         double rest = 0;

@@ -17,12 +17,9 @@ double dot(View a, const float* b) {
 class ThrowawayState final : public RegisteredEncoding {
 public:
     using RegisteredEncoding::RegisteredEncoding;
-    unsigned moments() const override { return moment_observe | moment_bias; }
     unsigned reads() const override { return reads_state; }
 
-    std::vector<TensorSpec> tensors() const override {
-        return {{.name = "weight", .shape = {dims().d_model}, .per_layer = true}};
-    }
+    std::vector<TensorSpec> tensors() const override { return {per_layer("weight", {dims().d_model})}; }
 
     int state_floats() const override { return 1; }
     void observe(View x, int layer, Positions, const float* before, View state) const override {
