@@ -85,28 +85,30 @@ double Network::floats(const Blueprint& b, const EncodingStack& encodings, int b
 }
 
 void Network::check(const Sequences& in) const {
-    const auto rows = static_cast<std::size_t>(rows_);
-    const auto expect = [&](const char* what, std::size_t found, bool optional) {
-        if (found != rows && !(optional && found == 0))
-            fail(ErrorCode::usage, "training: expected ", rows, ' ', what, ", found ", found);
+    const auto count = [&](const char* what, std::size_t found, bool optional) {
+        if (found != static_cast<std::size_t>(rows_) && !(optional && found == 0))
+            fail(ErrorCode::usage, "training: expected ", rows_, " ", what, ", ", rows_ / length_, " sequences of ",
+                 length_, ", found ", found);
     };
-    const auto in_range = [](const char* what, std::span<const int> ids, int least, int end) {
-        for (const int id : ids)
-            if (id < least || id >= end)
-                fail(ErrorCode::limit, "training: ", what, ": expected ", least, " to ", end - 1, ", found ", id);
+    const auto range = [](const char* what, std::span<const int> values, int least, int end) {
+        for (std::size_t i = 0; i < values.size(); ++i)
+            if (values[i] < least || values[i] >= end)
+                fail(ErrorCode::limit, "training: ", what, " ", i, ": expected one from 0 to ", end - 1, ", found ",
+                     values[i]);
     };
-    expect("tokens", in.tokens.size(), false);
-    expect("targets", in.targets.size(), false);
-    expect("segments", in.segments.size(), true);
     if (in.positions.axes() < 1 || in.positions.axes() > range_.axes)
         fail(ErrorCode::usage, "training: expected positions of at least 1 and at most ", range_.axes, " axes, found ",
              in.positions.axes());
-    expect("positions", in.positions.size(), true);
-    constexpr int least = std::numeric_limits<int>::min();
-    in_range("token", in.tokens, 0, blueprint_.vocab_size);
-    in_range("target", in.targets, least, blueprint_.vocab_size);
-    in_range("segment", in.segments, 0, stack_->encodings().max_segment());
-    in_range("position", in.positions.ids(), 0, stack_->encodings().max_position());
+    count("tokens", in.tokens.size(), false);
+    count("targets", in.targets.size(), false);
+    count("segments", in.segments.size(), true);
+    count("positions", in.positions.size(), true);
+    range("token", in.tokens, 0, blueprint_.vocab_size);
+    range("target", in.targets, std::numeric_limits<int>::min(), blueprint_.vocab_size);
+    range("segment", in.segments, 0, stack_->encodings().max_segment());
+    range("position", in.positions.ids(), 0, stack_->encodings().max_position());
+    if (std::none_of(in.targets.begin(), in.targets.end(), [](Token t) { return t >= 0; }))
+        fail(ErrorCode::usage, "training: expected at least one target >= 0, found none");
     check_input(in.input);
 }
 

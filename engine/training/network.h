@@ -37,7 +37,7 @@ public:
                          int input = 0);
 
     // Mean loss in nats over the scored targets. Throws Error(usage) for a wrong number of tokens, targets, segments or
-    // positions, and Error(limit) for a value out of range.
+    // positions, or if no target is scored, and Error(limit) for a value out of range.
     double loss(const Sequences& in);
     // The same, and adds the gradient to that of the parameters.
     double loss_and_grad(const Sequences& in, const Dropout& dropout = {});

@@ -89,7 +89,6 @@ struct Trainer::Impl {
     }
 
     static std::size_t elements(View v) { return static_cast<std::size_t>(v.rows) * static_cast<std::size_t>(v.cols); }
-    void check(const Sequences& in) const;
     void check_finite();
     TextSide text() const;
     Metadata record() const;
@@ -107,34 +106,6 @@ struct Trainer::Impl {
     Optimizer optimizer;
     double first_lr = 0, last_lr = 0;
 };
-
-void Trainer::Impl::check(const Sequences& in) const {
-    const std::size_t rows = static_cast<std::size_t>(options.batch) * static_cast<std::size_t>(options.length);
-    const auto count = [&](const char* what, std::size_t found, bool optional) {
-        if (found == rows || (optional && found == 0)) return;
-        fail(ErrorCode::usage, "training: expected ", rows, " ", what, ", ", options.batch, " sequences of ",
-             options.length, ", found ", found);
-    };
-    if (in.positions.axes() < 1 || in.positions.axes() > options.axes)
-        fail(ErrorCode::usage, "training: expected positions of at least 1 and at most ", options.axes, " axes, found ",
-             in.positions.axes());
-    count("tokens", in.tokens.size(), false);
-    count("targets", in.targets.size(), false);
-    count("segments", in.segments.size(), true);
-    count("positions", in.positions.size(), true);
-    const auto range = [](const char* what, std::span<const int> values, int least, int end) {
-        for (std::size_t i = 0; i < values.size(); ++i)
-            if (values[i] < least || values[i] >= end)
-                fail(ErrorCode::limit, "training: ", what, " ", i, ": expected one from 0 to ", end - 1, ", found ",
-                     values[i]);
-    };
-    range("token", in.tokens, 0, blueprint.vocab_size);
-    range("target", in.targets, std::numeric_limits<int>::min(), blueprint.vocab_size);
-    range("segment", in.segments, 0, encodings.max_segment());
-    range("position", in.positions.ids(), 0, encodings.max_position());
-    if (std::none_of(in.targets.begin(), in.targets.end(), [](Token t) { return t >= 0; }))
-        fail(ErrorCode::usage, "training: expected at least one target >= 0, found none");
-}
 
 // Detects that the last step's rate was too large.
 void Trainer::Impl::check_finite() {
@@ -198,7 +169,6 @@ double Trainer::step(std::span<const Token> tokens, std::span<const Token> targe
                      std::span<const Token> input) {
     Impl& t = of(impl_);
     const Sequences in = sequences(tokens, targets, rows, input);
-    t.check(in);
     if (!(lr >= 0 && lr <= 1e30)) fail(ErrorCode::usage, "training: lr: expected a finite number >= 0, found ", lr);
     std::fill(t.parameters.grads().begin(), t.parameters.grads().end(), 0.0f);
     const auto step = static_cast<std::uint64_t>(t.optimizer.steps);
@@ -218,9 +188,7 @@ double Trainer::step(std::span<const Token> tokens, std::span<const Token> targe
 double Trainer::loss(std::span<const Token> tokens, std::span<const Token> targets, const TokenRows& rows,
                      std::span<const Token> input) {
     const Sequences in = sequences(tokens, targets, rows, input);
-    Impl& t = of(impl_);
-    t.check(in);
-    const double loss = t.network.loss(in);
+    const double loss = of(impl_).network.loss(in);
     if (!std::isfinite(loss)) fail(ErrorCode::failure, "training: the loss is not finite");
     return loss;
 }

@@ -89,21 +89,23 @@ TEST(Networks, RefuseSequencesThatDoNotFit) {
         for (const float g : parameters.grads()) ASSERT_EQ(g, 0);
     };
     std::vector<int> ids(16, 3), bad(16, 3);
-    refused(ErrorCode::usage, "expected 16 tokens, found 15", [&](Sequences& s) { s.tokens = s.tokens.first(15); });
-    refused(ErrorCode::usage, "expected 16 targets, found 0", [&](Sequences& s) { s.targets = {}; });
-    refused(ErrorCode::usage, "expected 16 segments, found 2",
+    refused(ErrorCode::usage, "expected 16 tokens, 2 sequences of 8, found 15",
+            [&](Sequences& s) { s.tokens = s.tokens.first(15); });
+    refused(ErrorCode::usage, "expected 16 targets, 2 sequences of 8, found 0", [&](Sequences& s) { s.targets = {}; });
+    refused(ErrorCode::usage, "expected 16 segments, 2 sequences of 8, found 2",
             [&](Sequences& s) { s.segments = std::span(ids).first(2); });
-    refused(ErrorCode::usage, "expected 16 positions, found 5",
+    refused(ErrorCode::usage, "expected 16 positions, 2 sequences of 8, found 5",
             [&](Sequences& s) { s.positions = std::span<const int>(ids).first(5); });
     refused(ErrorCode::usage, "at most 1 axes, found 2", [&](Sequences& s) { s.positions = Positions(ids, 2); });
     for (const int id : {-1, b.vocab_size}) {
         bad[7] = id;
-        refused(ErrorCode::limit, "token: expected 0 to 100", [&](Sequences& s) { s.tokens = bad; });
+        refused(ErrorCode::limit, "token 7: expected one from 0 to 100", [&](Sequences& s) { s.tokens = bad; });
     }
     bad[7] = b.vocab_size;
     refused(ErrorCode::limit, "target", [&](Sequences& s) { s.targets = bad; });
-    refused(ErrorCode::limit, "position: expected 0 to 23, found 101", [&](Sequences& s) { s.positions = bad; });
-    refused(ErrorCode::limit, "segment: expected 0 to 1, found 3", [&](Sequences& s) { s.segments = ids; });
+    refused(ErrorCode::limit, "position 7: expected one from 0 to 23, found 101",
+            [&](Sequences& s) { s.positions = bad; });
+    refused(ErrorCode::limit, "segment 0: expected one from 0 to 1, found 3", [&](Sequences& s) { s.segments = ids; });
     EXPECT_GT(network.loss({data.tokens, data.targets}), 0);
 }
 
