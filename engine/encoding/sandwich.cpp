@@ -2,7 +2,7 @@
 // Sandwich: a bias equal to the scalar product of two sinusoidal positions, which falls with their distance.
 //   score(i, j) += (sum_{k=1..width/2} cos(D w_k) - width/2) / c_h,  w_k = 10000^(-2k/width),  D = |p_i - p_j|
 //   c_h = scale (h + 1) / n_heads, h = 0 .. n_heads - 1
-// The constant width/2 makes the bias 0 at D = 0; the softmax ignores it. Chi et al. 2023, arXiv 2212.10356; NeMo's code.
+// The constant width/2 makes the bias 0 at D = 0; the softmax ignores it. Chi et al. 2023, arXiv 2212.10356; NeMo code.
 #include "encoding/base/distance_bias.h"
 
 #include <cmath>

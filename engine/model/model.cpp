@@ -111,8 +111,7 @@ View TensorMemory::view(std::size_t i) {
 
 std::uint64_t TensorMemory::held_bytes(std::string_view name) const {
     const auto found = by_name_.find(name);
-    if (found == by_name_.end()) return 0;
-    return entries_[found->second].bytes();
+    return found == by_name_.end() ? 0 : entries_[found->second].bytes();
 }
 
 std::uint64_t TensorMemory::held_bytes() const {

@@ -9,7 +9,12 @@ web_doors := $(wildcard tools/web/doors/*.cpp)
 web_engine := $(filter-out engine/examples/% engine/c/% engine/training/% engine/io/shipped.cpp $(arm64_kernels) \
   $(filter-out %/baseline.cpp,$(x86_kernels)) $(addprefix %/,$(notdir $(web_doors))), \
   $(wildcard engine/*.cpp engine/*/*.cpp engine/*/*/*.cpp models/*.cpp))
-WEB_OBJECTS := $(patsubst %.cpp,build/wasm/%.o,$(web_engine) $(web_doors) $(wildcard tools/web/*.cpp))
+web_sources := $(web_engine) $(web_doors) $(wildcard tools/web/*.cpp)
+ifneq ($(filter web test-web build/wasm/% $(WEB)/%,$(MAKECMDGOALS)),)
+# Several files at a time, as elsewhere.
+$(foreach w,$(shell tools/scripts/together.sh build/wasm 4 $(filter-out $(ALONE) $(web_doors),$(web_sources))),$(eval web_$(subst =, := ,$w)))
+endif
+WEB_OBJECTS := $(sort $(foreach f,$(web_sources),build/wasm/$(or $(web_$f),$(basename $f)).o))
 WEB_FLAGS := -std=c++20 -msimd128 -msse4.2 -fwasm-exceptions -fno-math-errno -DNDEBUG -DORDO_INTERNAL_GEMM \
   -Wall -Wextra -Wno-unknown-pragmas -Wno-pass-failed -Itools/web/doors -Iengine -I. -isystem build/wasm/include
 # Debian's emscripten finds its packages of node there.
@@ -26,10 +31,15 @@ build/wasm/precompiled.pch: engine/core/precompiled.h build/wasm/flags
 	$(call say,PCH  )
 	$(web_compile) -include tools/web/doors/missing.h -x c++-header $< -o $@
 # The header that holds what the compiler's library lacks comes with the precompiled one.
-build/wasm/%.o: %.cpp build/wasm/precompiled.pch
+define web_object
 	@mkdir -p $(@D)
-	$(call say,EM++ )
+	$(call say,EM++ ,$(<:build/wasm/%=%))
 	$(web_compile) -include-pch build/wasm/precompiled.pch -c $< -o $@
+endef
+build/wasm/%.o: %.cpp build/wasm/precompiled.pch
+	$(web_object)
+build/wasm/%.o: build/wasm/%.cpp build/wasm/precompiled.pch
+	$(web_object)
 
 WEB_LINK := -O3 -fwasm-exceptions -sMODULARIZE=1 -sEXPORT_ES6=1 -sENVIRONMENT=web,worker -sALLOW_MEMORY_GROWTH=1 \
   -sMAXIMUM_MEMORY=4GB -sFORCE_FILESYSTEM=1 -sEXPORTED_RUNTIME_METHODS=FS,ccall -sEXPORTED_FUNCTIONS=_malloc,_free

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Double-precision arithmetic for several experiments, and figures for their sentences. A file that includes this header
-// has <algorithm>, <cmath>, <numbers> and <sstream> from it.
+// Double-precision arithmetic for several experiments, and figures for their sentences. A file that includes this
+// header has <algorithm>, <cmath>, <numbers> and <sstream> from it.
 #pragma once
 
 #include "core/random.h"
