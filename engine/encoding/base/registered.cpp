@@ -45,8 +45,8 @@ void RegisteredEncoding::even(Params& p, std::string_view name, int& member, int
         fail(ErrorCode::usage, p.read()->name, ": ", name, ": expected an even number of columns, found ", member);
 }
 
-NamedTable RegisteredEncoding::by_position(std::string name, std::vector<std::string> header,
-                                           std::function<void(int position, Row out)> fill) {
+NamedTable RegisteredEncoding::by_position(std::string name, const std::vector<std::string>& header,
+                                           const std::function<void(int position, Row out)>& fill) {
     return {std::move(name), [=](const TableRequest& request) {
                 return make_table(header, request.length, [=, start = request.start](std::int64_t row, Row out) {
                     out[0] = start + static_cast<double>(row);
@@ -55,8 +55,8 @@ NamedTable RegisteredEncoding::by_position(std::string name, std::vector<std::st
             }};
 }
 
-NamedTable RegisteredEncoding::by_position_and_pair(std::string name, std::vector<std::string> header, int pairs,
-                                                    std::function<void(int position, int pair, Row out)> fill) {
+NamedTable RegisteredEncoding::by_position_and_pair(std::string name, const std::vector<std::string>& header, int pairs,
+                                                    const std::function<void(int position, int pair, Row out)>& fill) {
     return {std::move(name), [=](const TableRequest& request) {
                 const std::int64_t rows = std::int64_t{request.length} * pairs;
                 return make_table(header, rows, [=, start = request.start](std::int64_t row, Row out) {
@@ -68,8 +68,8 @@ NamedTable RegisteredEncoding::by_position_and_pair(std::string name, std::vecto
             }};
 }
 
-NamedTable RegisteredEncoding::by_pair(std::string name, std::vector<std::string> header, int pairs,
-                                       std::function<void(int pair, Row out)> fill) {
+NamedTable RegisteredEncoding::by_pair(std::string name, const std::vector<std::string>& header, int pairs,
+                                       const std::function<void(int pair, Row out)>& fill) {
     return {std::move(name), [=](const TableRequest&) {
                 return make_table(header, pairs, [=](std::int64_t pair, Row out) {
                     out[0] = static_cast<double>(pair);
@@ -78,8 +78,8 @@ NamedTable RegisteredEncoding::by_pair(std::string name, std::vector<std::string
             }};
 }
 
-NamedTable RegisteredEncoding::by_head(std::string name, std::vector<std::string> header,
-                                       std::function<void(int slot, int head, Row out)> fill) const {
+NamedTable RegisteredEncoding::by_head(std::string name, const std::vector<std::string>& header,
+                                       const std::function<void(int slot, int head, Row out)>& fill) const {
     return {std::move(name), [=, this](const TableRequest& request) {
                 return make_table(header, heads(), [=, slot = requested_slot(request)](std::int64_t head, Row out) {
                     out[0] = static_cast<double>(head);

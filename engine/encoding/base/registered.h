@@ -82,14 +82,14 @@ protected:
     // Kinds of tables. A function writes the numbers of a row after its first ones: the position, the position and the
     // pair, the pair, or the head, which are in `out` already.
     using Row = std::span<double>;
-    static NamedTable by_position(std::string name, std::vector<std::string> header,
-                                  std::function<void(int position, Row out)> fill);
-    static NamedTable by_position_and_pair(std::string name, std::vector<std::string> header, int pairs,
-                                           std::function<void(int position, int pair, Row out)> fill);
-    static NamedTable by_pair(std::string name, std::vector<std::string> header, int pairs,
-                              std::function<void(int pair, Row out)> fill);
-    NamedTable by_head(std::string name, std::vector<std::string> header,
-                       std::function<void(int slot, int head, Row out)> fill) const;
+    static NamedTable by_position(std::string name, const std::vector<std::string>& header,
+                                  const std::function<void(int position, Row out)>& fill);
+    static NamedTable by_position_and_pair(std::string name, const std::vector<std::string>& header, int pairs,
+                                           const std::function<void(int position, int pair, Row out)>& fill);
+    static NamedTable by_pair(std::string name, const std::vector<std::string>& header, int pairs,
+                              const std::function<void(int pair, Row out)>& fill);
+    NamedTable by_head(std::string name, const std::vector<std::string>& header,
+                       const std::function<void(int slot, int head, Row out)>& fill) const;
     // All rows of the i-th tensor. The names of columns begin with `word`.
     NamedTable rows_of_tensor(std::string name, std::size_t i, std::string_view word = "dim") const;
 
