@@ -9,8 +9,13 @@ template <class Value>
 Parameter* Params::show(std::string_view name, const Value& value, std::string_view text, std::string_view meaning) {
     if (write_ && !left_out_) (*write_)(name, value);
     left_out_ = false;
-    return list_ ? &list_->emplace_back(Parameter{std::string(name), std::string(text), std::string(meaning)})
-                 : nullptr;
+    if (!list_) return nullptr;
+    // In its place: where memory runs out, g++ 12 destroys a part of a temporary twice.
+    Parameter& listed = list_->emplace_back();
+    listed.name = name;
+    listed.fallback = text;
+    listed.meaning = meaning;
+    return &listed;
 }
 
 void Params::number(std::string_view name, double& member, double least, double most, std::string_view meaning,
