@@ -3,10 +3,10 @@
 
 #include "core/error.h"
 #include "model/model_file.h"
+#include "model/score.h"
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 namespace ordo {
 namespace {
@@ -38,22 +38,6 @@ Token mask_of(const Model::Impl& m) {
     for (const char* usual : {"[MASK]", "<mask>"})
         if (const Token token = m.tokenizer->find(usual); token >= 0 && m.tokenizer->is_special(token)) return token;
     return -1;
-}
-
-Blank best_of(std::span<const float> logits, int index, int candidates) {
-    std::vector<Token> order(logits.size());
-    std::iota(order.begin(), order.end(), 0);
-    const auto at = [&](Token token) { return logits[token]; };
-    const auto count = std::min(static_cast<std::size_t>(candidates), order.size());
-    std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count), order.end(),
-                      [&](Token a, Token b) { return at(a) != at(b) ? at(a) > at(b) : a < b; });
-    const double top = *std::max_element(logits.begin(), logits.end());
-    double sum = 0;
-    for (const float x : logits) sum += std::exp(x - top);
-    Blank blank{index, {}};
-    for (std::size_t i = 0; i < count; ++i)
-        blank.best.push_back({order[i], static_cast<float>(std::exp(at(order[i]) - top) / sum)});
-    return blank;
 }
 
 // Sums rows without storing them.
@@ -108,7 +92,7 @@ FilledText fill(const Model& model, std::string_view text, int candidates) {
         for (int i = 0; i < logits.rows; ++i)
             if (filled.tokens[first + i] == mask)
                 filled.blanks.push_back(
-                    best_of({logits.row(i), static_cast<std::size_t>(logits.cols)}, first + i, candidates));
+                    {first + i, likeliest({logits.row(i), static_cast<std::size_t>(logits.cols)}, candidates)});
     });
     return filled;
 }

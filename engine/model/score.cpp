@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 namespace ordo {
 
@@ -15,6 +16,22 @@ double nll_of(std::span<const float> logits, Token target) {
     double sum = 0;
     for (const float logit : logits) sum += std::exp(logit - most);
     return most + std::log(sum) - logits[target];
+}
+
+std::vector<Candidate> likeliest(std::span<const float> logits, int count) {
+    std::vector<Token> order(logits.size());
+    std::iota(order.begin(), order.end(), 0);
+    const auto at = [&](Token token) { return logits[token]; };
+    const auto kept = std::min(static_cast<std::size_t>(count), order.size());
+    std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(kept), order.end(),
+                      [&](Token a, Token b) { return at(a) != at(b) ? at(a) > at(b) : a < b; });
+    const double top = *std::max_element(logits.begin(), logits.end());
+    double sum = 0;
+    for (const float x : logits) sum += std::exp(x - top);
+    std::vector<Candidate> best;
+    for (std::size_t i = 0; i < kept; ++i)
+        best.push_back({order[i], static_cast<float>(std::exp(at(order[i]) - top) / sum)});
+    return best;
 }
 
 std::vector<double> score_continuation(Session& session, std::span<const Token> tokens) {

@@ -10,7 +10,8 @@ namespace ordo::unicode::tables {
 // The general categories, in utf8proc's order.
 // clang-format off
 enum class Category {
-    cn, lu, ll, lt, lm, lo, mn, mc, me, nd, nl, no, pc, pd, ps, pe, pi, pf, po, sm, sc, sk, so, zs, zl, zp, cc, cf, cs, co
+    cn, lu, ll, lt, lm, lo, mn, mc, me, nd, nl, no, pc, pd, ps, pe, pi, pf, po,
+    sm, sc, sk, so, zs, zl, zp, cc, cf, cs, co
 };
 // clang-format on
 Category category(char32_t point);

@@ -6,6 +6,7 @@
 #include "encoding/base/registry.h"
 #include "encoding/base/stack.h"
 #include "io/json_writer.h"
+#include "model/score.h"
 #include "tools/web/attention.h"
 #include "tools/web/models.h"
 #include "tools/web/writer.h"
@@ -278,7 +279,6 @@ constexpr struct {
     void (*call)(const JsonValue& request, JsonWriter& out);
 } methods[] = {{"encodings", write_encodings},
                {"open", open},
-
                {"begin", begin},
                {"step", step},
                {"finish", finish},

@@ -5,8 +5,6 @@
 #include "encoding/base/rope_keys.h"
 
 #include <algorithm>
-#include <cmath>
-#include <numeric>
 
 namespace ordo::web {
 namespace {
@@ -64,21 +62,6 @@ std::string token_text(const Model& model, Token token) {
     const Tokenizer& tokenizer = *impl_of(model).tokenizer;
     if (token < tokenizer.vocab_size()) tokenizer.append(token, text);
     return text;
-}
-
-std::vector<Candidate> likeliest(std::span<const float> logits, int count) {
-    std::vector<Token> order(logits.size());
-    std::iota(order.begin(), order.end(), 0);
-    const auto kept = std::min(logits.size(), static_cast<std::size_t>(count));
-    std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(kept), order.end(),
-                      [&](Token a, Token b) { return logits[a] != logits[b] ? logits[a] > logits[b] : a < b; });
-    double sum = 0;
-    const float top = logits[order.front()];
-    for (const float logit : logits) sum += std::exp(logit - top);
-    std::vector<Candidate> best;
-    for (std::size_t i = 0; i < kept; ++i)
-        best.push_back({order[i], static_cast<float>(std::exp(logits[order[i]] - top) / sum)});
-    return best;
 }
 
 const Encoding& encoding_in(const EncodingStack& stack, int layer) {

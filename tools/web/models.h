@@ -22,8 +22,6 @@ const Model& scaled_model(const std::string& file, const std::string& keys);
 std::vector<Token> tokens_of(const Model& model, std::string_view text);
 // Its bytes; of a special token its name, such as <|endoftext|>.
 std::string token_text(const Model& model, Token token);
-// The likeliest tokens at temperature 1; ties go to the lowest id.
-std::vector<Candidate> likeliest(std::span<const float> logits, int count);
 // The only encoding that acts in a layer. Throws Error(usage) for none and for a sum.
 const Encoding& encoding_in(const EncodingStack& stack, int layer);
 

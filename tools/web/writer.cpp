@@ -3,6 +3,7 @@
 
 #include "core/error.h"
 #include "core/timer.h"
+#include "model/score.h"
 #include "tools/web/models.h"
 
 #include <algorithm>
@@ -13,15 +14,9 @@ namespace {
 
 constexpr int alternatives = 6;
 
-float probability_of(std::span<const float> logits, Token token) {
-    const float top = *std::max_element(logits.begin(), logits.end());
-    double sum = 0;
-    for (const float logit : logits) sum += std::exp(logit - top);
-    return static_cast<float>(std::exp(logits[token] - top) / sum);
-}
-
 WrittenToken token_under(std::span<const float> logits, Token token, int position, bool prompt) {
-    return {{}, token, probability_of(logits, token), position, prompt, likeliest(logits, alternatives)};
+    return {{},       token,  static_cast<float>(std::exp(-nll_of(logits, token))),
+            position, prompt, likeliest(logits, alternatives)};
 }
 
 } // namespace

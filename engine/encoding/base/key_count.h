@@ -4,7 +4,6 @@
 #pragma once
 
 #include "kernels/kernels.h"
-
 #include "ordo.h"
 
 #include <algorithm>
