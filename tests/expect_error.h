@@ -21,6 +21,7 @@ inline ErrorCode code_of(const std::function<void()>& action, std::string* what 
     return {};
 }
 
+// Expects an Error with this code, whose line contains the phrase.
 inline void expect_error(ErrorCode code, const std::string& phrase, const std::function<void()>& action) {
     std::string what;
     EXPECT_EQ(code_of(action, &what), code) << what << "; expected: " << phrase;

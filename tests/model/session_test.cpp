@@ -8,7 +8,6 @@
 namespace ordo {
 namespace {
 
-// Expects an Error with this code and a one-line message that contains the phrase.
 TEST(Sessions, CapacityIsTheTrainedContextUnlessAskedOtherwise) {
     const Model model = random_model(small_blueprint(), "none", 1);
     EXPECT_EQ(Session(model).capacity(), 96);
