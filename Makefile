@@ -72,7 +72,7 @@ FUZZERS := $(FUZZ_SOURCES:tests/fuzz/%.cpp=$(BUILD)/%)
 TIDIED := $(patsubst %,build/tidy/%,$(wildcard $(if $(SWEEPS),$(SOURCES),$(filter-out tests/% tools/lab/%,$(SOURCES)))))
 BENCHES := $(BENCH_SOURCES:bench/programs/%.cpp=$(BUILD)/bench_%)
 
-# Files of a folder are compiled several at a time, which takes half as long: what their headers define is compiled once.
+# Files of a folder are compiled several at a time, so that what their headers define is compiled once.
 # A file is compiled alone if it has flags of its own, is changed often, or is left out by some modes.
 ALONE := $(wildcard engine/encoding/*.cpp) engine/kernels/% models/% $(MAINS) tools/lab/% tools/verbs/% bench/% tests/fuzz/% \
   engine/core/blas.cpp tests/encoding/% tools/terminal/line_reader.cpp tests/kernels/amx_emulated.cpp tests/model/allocation_test.cpp
