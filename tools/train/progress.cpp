@@ -29,7 +29,7 @@ std::string joined(const std::vector<Piece>& parts) {
 
 std::string bar_text(const TrainingFigures& f, int columns) {
     std::vector<Piece> parts{{std::to_string(f.step) + "/" + std::to_string(f.steps), 5},
-                            {"loss " + fixed_text(f.loss, 3), 3}};
+                             {"loss " + fixed_text(f.loss, 3), 3}};
     if (f.held_out) parts.push_back({"held-out " + fixed_text(*f.held_out, 3), 2});
     parts.push_back({fixed_text(f.rate, 0) + " tokens/s", 1});
     parts.push_back({tools::left_text(f.seconds_left), 4});
