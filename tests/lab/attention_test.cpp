@@ -4,13 +4,9 @@
 #include "tests/lab/lab_run.h"
 #include "tools/lab/shipped/attention_scores.h"
 
-#include <cmath>
 #include <numeric>
 
 namespace ordo::lab {
-
-extern const Experiment attention_experiment;
-
 namespace {
 
 constexpr int n = 8, length = 2 * n, heads = 3; // a text of n tokens, repeated once; the vocabulary size is length
@@ -85,9 +81,8 @@ protected:
     }
     static void TearDownTestSuite() { scores.reset(); }
 
-    static void expect(const std::array<std::vector<std::vector<double>>, 3>& side, HeadKind kind, int layer, int head,
-                       double wanted) {
-        for (const double found : side[static_cast<std::size_t>(kind)][static_cast<std::size_t>(layer * heads + head)])
+    static void expect(const OfKinds<std::vector<Vector>>& side, HeadKind kind, int layer, int head, double wanted) {
+        for (const double found : side[kind][layer * heads + head])
             EXPECT_NEAR(found, wanted, 1e-4) << name_of(kind) << " " << layer << " " << head;
     }
     static inline std::unique_ptr<HeadScores> scores;
@@ -121,7 +116,7 @@ TEST_F(LabAttention, AHeadThatAttendsToAllAlikeHasTheUniformScores) {
     const double wanted[] = {uniform(1, length - 1), uniform(n, length - 1), uniform(n, length - 2)};
     for (const HeadKind kind : head_kinds) {
         const double share = wanted[static_cast<std::size_t>(kind)];
-        EXPECT_NEAR(scores->uniform[static_cast<std::size_t>(kind)], share, 1e-12);
+        EXPECT_NEAR(scores->uniform[kind], share, 1e-12);
         for (const auto& side : {scores->score, scores->control})
             for (const auto& [layer, head] : {std::pair{0, 2}, {1, 1}, {1, 2}}) expect(side, kind, layer, head, share);
     }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Pictures in characters: maps, curves, axes.
+#include "tests/lab/has.h"
 #include "tools/lab/drawing/draw.h"
 #include "tools/lab/drawing/plot.h"
 
 #include <cmath>
-#include <gtest/gtest.h>
 #include <sstream>
 
 namespace {
@@ -21,8 +21,8 @@ TEST(LabDraw, SmallMapsAreNumbersAndLargeOnesShades) {
     std::vector<std::vector<double>> ramp(2);
     for (int c = 0; c < 40; ++c) ramp[0].push_back(c), ramp[1].push_back(NAN);
     const std::string text = lab::draw({"r", "ramp", "x", "y", HeatMap{.values = ramp, .diverging = false}}, {});
-    EXPECT_NE(text.find("········░░░░░░░░▒▒▒▒▒▒▒▒▓▓▓▓▓▓▓▓████████\n"), std::string::npos) << text;
-    EXPECT_NE(text.find("0 · 7.8 ░ 15.6 ▒ 23.4 ▓ 31.2 █ 39"), std::string::npos) << text;
+    EXPECT_TRUE(has(text, "········░░░░░░░░▒▒▒▒▒▒▒▒▓▓▓▓▓▓▓▓████████\n"));
+    EXPECT_TRUE(has(text, "0 · 7.8 ░ 15.6 ▒ 23.4 ▓ 31.2 █ 39"));
 }
 
 // Even columns are 0 and odd ones 1, as late dimensions of the sinusoidal table are. A mean would make them equal.
@@ -32,10 +32,10 @@ TEST(LabDraw, LargeMapsKeepEvenAndOddColumnsApart) {
         for (std::size_t c = 1; c < row.size(); c += 2) row[c] = 1;
     const Picture picture{"m", "m", "column", "row", HeatMap{.values = values, .diverging = false}};
     const std::string text = lab::draw(picture, {.width = 80});
-    EXPECT_NE(text.find("  0 ·█·█·█·█·█"), std::string::npos) << text;
-    EXPECT_EQ(text.find("▒·"), std::string::npos);
-    EXPECT_NE(text.find("shown are rows 0, 2, 4, ...; columns 0, 7, 14, ..."), std::string::npos) << text;
-    EXPECT_NE(text.find("511\n"), std::string::npos) << text; // 73 x 7: the last column shown
+    EXPECT_TRUE(has(text, "  0 ·█·█·█·█·█"));
+    EXPECT_FALSE(has(text, "▒·"));
+    EXPECT_TRUE(has(text, "shown are rows 0, 2, 4, ...; columns 0, 7, 14, ..."));
+    EXPECT_TRUE(has(text, "511\n")); // 73 x 7: the last column shown
 }
 
 // Letters mark the series and strokes mark intervals. A line of text names the strokes.
@@ -52,7 +52,7 @@ TEST(LabDraw, IntervalsAreStrokesAndNamed) {
     };
     EXPECT_LE(count("a"), 10) << text; // two thick points, and the legend with its words
     EXPECT_GE(count("│"), 20 + 2 * 8) << text;
-    EXPECT_NE(text.find("│ mean ± one deviation"), std::string::npos) << text;
+    EXPECT_TRUE(has(text, "│ mean ± one deviation"));
 }
 
 // If the axis spans less than a power of ten, each of a few measured values has a label.
@@ -66,11 +66,11 @@ TEST(LabDraw, MeasuredValuesAreOnALogarithmicAxis) {
     std::string a, b, c;
     numbers >> a >> b >> c;
     EXPECT_EQ(a + " " + b + " " + c, "0.5 1 2") << text;
-    EXPECT_NE(text.find(" 20 ┤"), std::string::npos) << text;
-    EXPECT_NE(text.find(" 50 ┤"), std::string::npos) << text;
+    EXPECT_TRUE(has(text, " 20 ┤"));
+    EXPECT_TRUE(has(text, " 50 ┤"));
     const std::string script = lab::plot_script(picture, "l");
-    EXPECT_NE(script.find("set xtics (0.5, 1, 2)"), std::string::npos) << script;
-    EXPECT_NE(script.find("set ytics (\"20\" 20, "), std::string::npos) << script;
+    EXPECT_TRUE(has(script, "set xtics (0.5, 1, 2)"));
+    EXPECT_TRUE(has(script, "set ytics (\"20\" 20, "));
 }
 
 // A character shows two values in their own colours. Blank values have no colour.
@@ -79,11 +79,11 @@ TEST(LabDraw, ColouredMapsUseHalfBlocks) {
     values[1] = std::vector<double>(30, -1);
     values[39] = std::vector<double>(30, NAN);
     const std::string text = lab::draw({"c", "c", "x", "y", HeatMap{.values = values}}, {.width = 80, .color = true});
-    EXPECT_NE(text.find("\033[38;5;130m\033[48;5;54m▀"), std::string::npos);
-    EXPECT_NE(text.find("\033[38;5;130m▀"), std::string::npos); // the last line has an upper half only
+    EXPECT_TRUE(has(text, "\033[38;5;130m\033[48;5;54m▀"));
+    EXPECT_TRUE(has(text, "\033[38;5;130m▀")); // the last line has an upper half only
     const std::string deep =
         lab::draw({"c", "c", "x", "y", HeatMap{.values = values}}, {.width = 80, .color = true, .true_color = true});
-    EXPECT_NE(deep.find("\033[38;2;127;59;8m"), std::string::npos);
+    EXPECT_TRUE(has(deep, "\033[38;2;127;59;8m"));
 }
 
 TEST(LabDraw, CurvesRunWhereTheyShould) {
@@ -97,11 +97,11 @@ TEST(LabDraw, CurvesRunWhereTheyShould) {
     for (std::string line; std::getline(text, line);) lines.push_back(line);
     ASSERT_GT(lines.size(), 23u);
     // The canvas's first line: the falling series starts here, the rising one ends.
-    EXPECT_NE(lines[3].find("100 ┤b"), std::string::npos);
+    EXPECT_TRUE(has(lines[3], "100 ┤b"));
     EXPECT_EQ(lines[3].back(), 'a');
-    EXPECT_NE(lines[22].find("0 ┤a"), std::string::npos);
+    EXPECT_TRUE(has(lines[22], "0 ┤a"));
     EXPECT_EQ(lines[22].back(), 'b');
-    EXPECT_NE(lines.back().find("a up   b down"), std::string::npos);
+    EXPECT_TRUE(has(lines.back(), "a up   b down"));
 }
 
 // Names replace the numbers 0, 1, ... on the axis. A step keeps its value until the next one.
@@ -119,8 +119,8 @@ TEST(LabDraw, NamesStandOnTheAxisAndStepsAreLevel) {
     for (std::string row; std::getline(lines, row) && row.find(" 0 ┤") == std::string::npos;)
         EXPECT_EQ(lab::columns_of(row), row.starts_with("10") ? 73 : 79) << text;
     const std::string script = lab::plot_script(picture, "n");
-    EXPECT_NE(script.find("set xtics (\"copy\" 0, \"sort\" 1, \"add\" 2)"), std::string::npos) << script;
-    EXPECT_NE(script.find("with steps"), std::string::npos);
+    EXPECT_TRUE(has(script, "set xtics (\"copy\" 0, \"sort\" 1, \"add\" 2)"));
+    EXPECT_TRUE(has(script, "with steps"));
 }
 
 TEST(LabDraw, TicksAreRoundNumbers) {
@@ -146,10 +146,9 @@ TEST(LabPlot, PointsAboveTheirNamesNeedNoKey) {
                         .references = {{"chance", 0.5}},
                         .x_names = {"rope", "alibi"}};
     const std::string script = lab::plot_script({"n", "n", "x", "y", curves}, "n");
-    EXPECT_NE(script.find("set xtics (\"rope\" 0, \"alibi\" 1)"), std::string::npos) << script;
-    for (const char* name : {" title \"rope\"", " title \"alibi\""}) EXPECT_EQ(script.find(name), std::string::npos);
-    for (const char* name : {" title \"published\"", " title \"chance\""})
-        EXPECT_NE(script.find(name), std::string::npos);
+    EXPECT_TRUE(has(script, "set xtics (\"rope\" 0, \"alibi\" 1)"));
+    for (const char* name : {" title \"rope\"", " title \"alibi\""}) EXPECT_FALSE(has(script, name));
+    for (const char* name : {" title \"published\"", " title \"chance\""}) EXPECT_TRUE(has(script, name));
 }
 
 } // namespace

@@ -4,14 +4,9 @@
 #include "tools/lab/claims/slips.h"
 #include "tools/lab/claims/study.h"
 
-#include <cmath>
 #include <sstream>
 
 namespace ordo::lab {
-
-extern const Experiment errata_experiment;
-extern const Experiment scale_experiment;
-
 namespace {
 
 using test::number;
@@ -54,27 +49,21 @@ TEST(LabSlips, SoftmaxGradientIsOfTheWeights) {
     EXPECT_GT(g.from_gradient, 0.5);
 }
 
-class LabErrata : public testing::Test {
-protected:
-    static void SetUpTestSuite() {
-        result = std::make_unique<Result>(
-            test::run(errata_experiment, {"--model", "weights/none.safetensors", "--model", "weights/rope.safetensors",
-                                          "--corpus", "weights/heldout.txt"}));
-    }
-    static void TearDownTestSuite() { result.reset(); }
-    static std::string figure_of(int n) {
-        for (const auto& row : test::table(*result, "claims").rows)
-            if (number(row[0]) == n) return std::get<std::string>(row[5]);
-        return {};
-    }
-    static void expect(int n, const char* phrase) {
-        EXPECT_NE(figure_of(n).find(phrase), std::string::npos) << n << ": " << figure_of(n);
-    }
-    static inline std::unique_ptr<Result> result;
-};
+const Result& errata_result() {
+    static const Result once =
+        test::run(errata_experiment, {"--model", "weights/none.safetensors", "--model", "weights/rope.safetensors",
+                                      "--corpus", "weights/heldout.txt"});
+    return once;
+}
+void expect_figure(int n, const char* phrase) {
+    for (const auto& row : test::table(errata_result(), "claims").rows)
+        if (number(row[0]) == n) {
+            EXPECT_TRUE(has(std::get<std::string>(row[5]), phrase)) << n;
+        }
+}
 
-TEST_F(LabErrata, HasEveryClaimOnceWithAFigureAndACommand) {
-    const tools::Figures& table = test::table(*result, "claims");
+TEST(LabErrata, HasEveryClaimOnceWithAFigureAndACommand) {
+    const tools::Figures& table = test::table(errata_result(), "claims");
     ASSERT_EQ(table.rows.size(), 32u);
     for (std::size_t i = 0; i < 32; ++i) {
         EXPECT_EQ(number(table.rows[i][0]), static_cast<double>(i + 1));
@@ -85,17 +74,17 @@ TEST_F(LabErrata, HasEveryClaimOnceWithAFigureAndACommand) {
 }
 
 // In the first table, each row fits a line of the terminal.
-TEST_F(LabErrata, FitsALineForEachClaim) {
-    ASSERT_EQ(result->tables[0].name, "lines");
-    std::istringstream lines(tools::render(result->tables[0].figures, tools::Format::text));
+TEST(LabErrata, FitsALineForEachClaim) {
+    ASSERT_EQ(errata_result().tables[0].name, "lines");
+    std::istringstream lines(tools::render(errata_result().tables[0].figures, tools::Format::text));
     int count = 0;
     for (std::string line; std::getline(lines, line); ++count) EXPECT_LE(line.size(), 80u) << line;
     EXPECT_EQ(count, 33);
 }
 
 // In "ordo lab slopes (picture shapes); ordo lab stretch", each command is a verb, and each of the lab an experiment.
-TEST_F(LabErrata, NamesCommandsThatThereAre) {
-    for (const auto& row : test::table(*result, "claims").rows) {
+TEST(LabErrata, NamesCommandsThatThereAre) {
+    for (const auto& row : test::table(errata_result(), "claims").rows) {
         std::istringstream commands(std::get<std::string>(row[6]));
         for (std::string command; std::getline(commands, command, ';');) {
             std::istringstream in(command.substr(0, command.find('(')));
@@ -115,33 +104,33 @@ TEST_F(LabErrata, NamesCommandsThatThereAre) {
 }
 
 // Figures worked out independently from the formulas.
-TEST_F(LabErrata, FiguresAreThoseOfTheFormulas) {
-    expect(1, "12 columns; row 1 = -0.99749, -0.070741, 0.00046416");
-    expect(2, "2154.4 in the place of 1");
-    expect(3, "distance at offset 1: 0.964, 6: 0.658, 63: 0.645; offset 63 is the nearest for 128 of 128");
-    expect(4, "pair 0 at offset 44: 0.0177 rad off a whole turn, 710: 6e-05");
-    expect(5, "dim 510 in [0, 0.0102");
-    expect(4, "7.66 and 9.95 there, by 1.95 at offset 1"); // 2 sqrt(sum of sin^2(k w_i / 2)), width 128
-    expect(6, "from those of R_(3-14) by 2");
-    expect(7, "which is 1/t = 0.01");
-    expect(8, "1, 10, 100, 1000 rad a step, which is 1, -2.57, -0.531, 0.974");
-    expect(9, "guessed evenly: 0.7285, by their counts: 0.6756, known by heart: 0.3273; of at most 0.8326");
-    expect(9, "by chance 0.025, in the corpus 0");
-    expect(10, "split right by 0, 0, 0");
-    expect(11, "2266112 stored, 75776 used");
-    expect(13, "2 of 2");
-    expect(14, "32 of 64 frequencies at or below 1e-4");
-    expect(14, "the slowest 1.3e-08");
-    expect(15, "(510, 511)");
-    expect(17, "m_7 = 0.00390625 = 2^-8; 12 heads end in 0.7071, 0.3536, 0.1768, 0.08839");
-    expect(19, "keeps 0.988 of the weight, the fastest 0.12");
-    expect(23, "0 and 36 are 0 rad apart, of 1 and 37 0, of 1 and 36 0.175");
-    expect(24, "starts at 0.1");
-    expect(25, "differs by 0;");
-    expect(26, "3 sines, 2 cosines");
-    expect(27, "|PE| = 16");
-    expect(28, "90 pairs of neighbours in its corpus 18 (20 %)");
-    expect(29, "no value above 1, and yet |PE| = 16 beside 1");
+TEST(LabErrata, FiguresAreThoseOfTheFormulas) {
+    expect_figure(1, "12 columns; row 1 = -0.99749, -0.070741, 0.00046416");
+    expect_figure(2, "2154.4 in the place of 1");
+    expect_figure(3, "distance at offset 1: 0.964, 6: 0.658, 63: 0.645; offset 63 is the nearest for 128 of 128");
+    expect_figure(4, "pair 0 at offset 44: 0.0177 rad off a whole turn, 710: 6e-05");
+    expect_figure(5, "dim 510 in [0, 0.0102");
+    expect_figure(4, "7.66 and 9.95 there, by 1.95 at offset 1"); // 2 sqrt(sum of sin^2(k w_i / 2)), width 128
+    expect_figure(6, "from those of R_(3-14) by 2");
+    expect_figure(7, "which is 1/t = 0.01");
+    expect_figure(8, "1, 10, 100, 1000 rad a step, which is 1, -2.57, -0.531, 0.974");
+    expect_figure(9, "guessed evenly: 0.7285, by their counts: 0.6756, known by heart: 0.3273; of at most 0.8326");
+    expect_figure(9, "by chance 0.025, in the corpus 0");
+    expect_figure(10, "split right by 0, 0, 0");
+    expect_figure(11, "2266112 stored, 75776 used");
+    expect_figure(13, "2 of 2");
+    expect_figure(14, "32 of 64 frequencies at or below 1e-4");
+    expect_figure(14, "the slowest 1.3e-08");
+    expect_figure(15, "(510, 511)");
+    expect_figure(17, "m_7 = 0.00390625 = 2^-8; 12 heads end in 0.7071, 0.3536, 0.1768, 0.08839");
+    expect_figure(19, "keeps 0.988 of the weight, the fastest 0.12");
+    expect_figure(23, "0 and 36 are 0 rad apart, of 1 and 37 0, of 1 and 36 0.175");
+    expect_figure(24, "starts at 0.1");
+    expect_figure(25, "differs by 0;");
+    expect_figure(26, "3 sines, 2 cosines");
+    expect_figure(27, "|PE| = 16");
+    expect_figure(28, "90 pairs of neighbours in its corpus 18 (20 %)");
+    expect_figure(29, "no value above 1, and yet |PE| = 16 beside 1");
     // The mean of cos(10000^(-k/256) (offset - 5)) over k = 0 .. 255.
     double at_10 = 0, at_15 = 0;
     for (int k = 0; k < 256; ++k) {
@@ -151,15 +140,15 @@ TEST_F(LabErrata, FiguresAreThoseOfTheFormulas) {
     std::ostringstream fives;
     fives.precision(3);
     fives << "a score of 1 at 5, " << at_10 << " at 10, " << at_15 << " at 15; the fastest wave takes 6.28";
-    expect(30, fives.str().c_str());
-    expect(31, "0.02484 for sinusoidal and 0.02581 for its own");
-    expect(32, "4 of 5 \"good\" and 6 of 19 \"food\"");
+    expect_figure(30, fives.str().c_str());
+    expect_figure(31, "0.02484 for sinusoidal and 0.02581 for its own");
+    expect_figure(32, "4 of 5 \"good\" and 6 of 19 \"food\"");
 }
 
 // Claims 2 and 18 refer to these: the formula by index, and the scale that the bias is not multiplied with.
 TEST(LabErrataCommands, EncodingsShowTheirFormulas) {
-    EXPECT_NE(find_encoding("sinusoidal").formula.find("cos(p / base^((i-1)/d)), i odd"), std::string::npos);
-    EXPECT_NE(find_encoding("alibi").formula.find("scale = 1/sqrt(d_head)"), std::string::npos);
+    EXPECT_TRUE(has(find_encoding("sinusoidal").formula, "cos(p / base^((i-1)/d)), i odd"));
+    EXPECT_TRUE(has(find_encoding("alibi").formula, "scale = 1/sqrt(d_head)"));
 }
 
 // |PE| = sqrt(d/2), and |e| = 1 for N(0, 1/d), or sqrt(d) with the scale.

@@ -8,12 +8,7 @@
 #include "tools/cli/inputs.h"
 #include "tools/model/weights.h"
 
-#include <cmath>
-
 namespace ordo::lab {
-
-extern const Experiment extrapolate_experiment;
-
 namespace {
 
 using test::number;
@@ -26,13 +21,8 @@ TEST(LabExtrapolate, LearnedStopsAtItsTableAndSaysSo) {
     const Result result = test::run(extrapolate_experiment,
                                     {"--model", learned, "--length", "128,256,512", "--corpus", "weights/heldout.txt"});
     EXPECT_EQ(test::table(result, "last").rows.size(), 2u);
-    EXPECT_NE(result.found[0].find("a window of 512 is refused (learned: expected positions below 256, found 511)"),
-              std::string::npos)
-        << result.found[0];
-    bool came_true = false;
-    for (const std::string& sentence : result.found)
-        came_true |= sentence.find("As expected, learned: stops at its table") != std::string::npos;
-    EXPECT_TRUE(came_true);
+    EXPECT_TRUE(has(result.found[0], "a window of 512 is refused (learned: expected positions below 256, found 511)"));
+    EXPECT_TRUE(test::says(result, "As expected, learned: stops at its table"));
 }
 
 // A file that claims 96 trained tokens, with a table of 64 rows.
@@ -47,7 +37,7 @@ TEST(LabExtrapolate, AnEncodingMayRefuseTheTrainedLength) {
     const std::string model = (dir / "longer.safetensors").string();
     const Result result = test::run(extrapolate_experiment,
                                     {"--model", model.c_str(), "--length", "32,96", "--corpus", "weights/heldout.txt"});
-    EXPECT_NE(result.found[0].find("a window of 96 is refused"), std::string::npos) << result.found[0];
+    EXPECT_TRUE(has(result.found[0], "a window of 96 is refused"));
     const tools::Figures& table = test::table(result, "lengths");
     ASSERT_EQ(table.rows.size(), 2u);
     EXPECT_GT(number(table.rows[0][4]), 0);
@@ -76,9 +66,7 @@ TEST(LabExtrapolate, SameTokensAtEveryLengthScoredAsASessionDoes) {
             session.rewind(0);
             for (std::size_t at = start; at + 1 < start + 64; ++at) {
                 const auto logits = session.feed(std::span(document.tokens).subspan(at, 1));
-                double z = 0;
-                for (const float logit : logits) z += std::exp(static_cast<double>(logit));
-                sum += std::log(z) - static_cast<double>(logits[static_cast<std::size_t>(document.tokens[at + 1])]);
+                sum += test::nats(logits, document.tokens[at + 1]);
                 ++count;
             }
         }
@@ -88,15 +76,12 @@ TEST(LabExtrapolate, SameTokensAtEveryLengthScoredAsASessionDoes) {
 }
 
 TEST(LabExtrapolate, LengthsMustDivideOneAnother) {
-    EXPECT_THROW(test::run(extrapolate_experiment, {"--model", rope, "--length", "100,256"}), Error);
-    EXPECT_THROW(test::run(extrapolate_experiment, {"--model", rope, "--length", "64,128"}),
-                 Error); // not the trained length
-    try {
-        test::run(extrapolate_experiment, {"--model", rope, "--length", "1,256"});
-        FAIL();
-    } catch (const Error& error) {
-        EXPECT_STREQ(error.what(), "option --length: expected lengths of 2 tokens or more, found 1");
-    }
+    const auto refusal = [](const char* lengths) {
+        return error_of([&] { test::run(extrapolate_experiment, {"--model", rope, "--length", lengths}); });
+    };
+    EXPECT_TRUE(has(refusal("100,256"), "expected each a multiple of the one before, found 256 after 100"));
+    EXPECT_TRUE(has(refusal("64,128"), "expected the 256 that rope was trained on"));
+    EXPECT_EQ(refusal("1,256"), "option --length: expected lengths of 2 tokens or more, found 1");
 }
 
 TEST(LabExtrapolate, SaysThatNothingCouldBeTested) {

@@ -4,16 +4,12 @@
 #include "tests/tools/program.h"
 #include "tools/lab/shipped/compare_runs.h"
 
-#include <cmath>
-
 namespace ordo::lab {
-
-extern const Experiment compare_experiment;
-
 namespace {
 
 using ordo::test::put_file;
 using test::cell;
+using test::says;
 using test::table;
 
 // Made-up results in the form that bench/seeds.sh keeps: two encodings, three seeds, two documents.
@@ -37,12 +33,7 @@ protected:
     std::filesystem::path folder() const { return directory / "bench" / "results"; }
     void refused(const char* file, const std::string& content, const char* why) const {
         put_file(folder() / file, content);
-        try {
-            read_kept_runs(folder());
-            ADD_FAILURE() << content;
-        } catch (const Error& error) {
-            EXPECT_NE(std::string(error.what()).find(why), std::string::npos) << error.what();
-        }
+        EXPECT_TRUE(has(error_of([&] { read_kept_runs(folder()); }), why)) << content;
     }
     Result run() const {
         const std::string weights = (directory / "weights").string();
@@ -60,9 +51,9 @@ protected:
 TEST_F(LabKeptRuns, ArePooledOverEncodingsAndComparedByDocument) {
     keep_documents();
     const Result result = run();
-    EXPECT_NE(result.found.at(1).find("Losses of 6 runs of 2 encodings, trained on 500 tokens each with Muon at 0.006 "
-                                      "on simple.train.txt, commit 0"),
-              std::string::npos)
+    EXPECT_TRUE(has(result.found.at(1),
+                    "Losses of 6 runs of 2 encodings, trained on 500 tokens each with Muon at 0.006 "
+                    "on simple.train.txt, commit 0"))
         << result.found.at(0);
     const tools::Figures& pairs = table(result, "pairs");
     ASSERT_EQ(pairs.rows.size(), 1u);
@@ -103,18 +94,15 @@ TEST_F(LabKeptRuns, OfOneSeedHaveAnIntervalAndTheListIsCounted) {
     EXPECT_EQ(judged("rope", "alibi"), tools::Cell(false));
     EXPECT_EQ(judged("rope", "xpos"), tools::Cell(true));
     EXPECT_EQ(judged("alibi", "xpos"), tools::Cell()); // not in the list
-    const auto says = [&](std::string_view part) {
-        return std::any_of(result.found.begin(), result.found.end(),
-                           [&](const std::string& sentence) { return sentence.find(part) != std::string::npos; });
-    };
-    EXPECT_TRUE(says("Against none, 4 comparisons at once (Dunnett's test, 5 % for all together)"));
-    EXPECT_TRUE(says("3 pairs of a list that was fixed before any run (Holm's correction, 5 % for all together)"));
-    EXPECT_TRUE(says("of 7 comparisons differ by more than chance"));
+    EXPECT_TRUE(says(result, "Against none, 4 comparisons at once (Dunnett's test, 5 % for all together)"));
+    EXPECT_TRUE(
+        says(result, "3 pairs of a list that was fixed before any run (Holm's correction, 5 % for all together)"));
+    EXPECT_TRUE(says(result, "of 7 comparisons differ by more than chance"));
 }
 
 TEST_F(LabKeptRuns, WithoutDocumentsAreOfSeedsAlone) {
     const Result result = run();
-    EXPECT_NE(result.found.at(2).find("Losses by document are missing (seeds-documents.csv)"), std::string::npos);
+    EXPECT_TRUE(has(result.found.at(2), "Losses by document are missing (seeds-documents.csv)"));
     const tools::Figures& pairs = table(result, "pairs");
     EXPECT_NEAR(cell(pairs, {{"worse", "none"}}, "half"), 2.7764 * std::sqrt(0.02 * 2 / 3), 1e-4);
     EXPECT_EQ(std::get<bool>(pairs.rows[0][test::column(pairs, "beyond_chance")]), true);
@@ -134,10 +122,8 @@ TEST_F(LabKeptRuns, HaveShortNamesAndAPictureThatSaysWhatWasFound) {
     EXPECT_EQ(names(), (std::vector<std::string>{"pattern(rope,none)", "none", "rope+alibi"}));
     // The means are 0.5 apart, and the spread is 0.07. Each of the two is compared with none, and with the other.
     const std::string& title = result.pictures.at(1).title;
-    EXPECT_NE(
-        title.find("pattern(rope,none) loses least, rope+alibi most; 3 of 3 comparisons differ by more than chance"),
-        std::string::npos)
-        << title;
+    EXPECT_TRUE(
+        has(title, "pattern(rope,none) loses least, rope+alibi most; 3 of 3 comparisons differ by more than chance"));
     // The ranking has the same order, with the differences from none, whose mean is 1.55.
     const auto& ranking = test::picture<Curves>(result, "ranking");
     EXPECT_EQ(ranking.x_names, names());
@@ -159,7 +145,7 @@ TEST_F(LabKeptRuns, OfOtherBudgetsAreNotCompared) {
                                           "\nb-1,b,1,900,1,\nb-2,b,2,900,1.2,\n");
     const Result result = run();
     EXPECT_EQ(table(result, "pairs").rows.size(), 0u);
-    EXPECT_NE(result.found.at(2).find("NOT CONTROLLED"), std::string::npos);
+    EXPECT_TRUE(has(result.found.at(2), "NOT CONTROLLED"));
 }
 
 TEST_F(LabKeptRuns, RefuseWhatCannotBeRead) {

@@ -2,12 +2,10 @@
 // Runs an experiment as `ordo lab NAME` does, and finds values in its tables.
 #pragma once
 
-#include "core/error.h"
 #include "core/parallel.h"
+#include "tests/lab/has.h"
 #include "tools/cli/one_thread.h"
 #include "tools/lab/lab.h"
-
-#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
@@ -39,6 +37,12 @@ inline Result run(const Experiment& experiment, std::vector<const char*> words =
 }
 inline Result run(std::string_view name, const std::vector<const char*>& words = {}) {
     return run(find_experiment(name), words);
+}
+
+// Whether a sentence of the result's findings has this part.
+inline bool says(const Result& result, std::string_view part) {
+    return std::any_of(result.found.begin(), result.found.end(),
+                       [&](const std::string& sentence) { return sentence.find(part) != sentence.npos; });
 }
 
 inline const tools::Figures& table(const Result& result, std::string_view name) {
@@ -76,6 +80,13 @@ inline double cell(const tools::Figures& figures, std::vector<std::pair<std::str
 inline double cell(const Result& result, std::string_view name, std::size_t row, std::string_view wanted) {
     const tools::Figures& figures = table(result, name);
     return number(figures.rows.at(row).at(column(figures, wanted)));
+}
+
+// The loss of a token, worked out without the engine's softmax.
+inline double nats(std::span<const float> logits, Token token) {
+    double sum = 0;
+    for (const float logit : logits) sum += std::exp(static_cast<double>(logit));
+    return std::log(sum) - static_cast<double>(logits[token]);
 }
 
 template <class Content>

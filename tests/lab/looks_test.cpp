@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tools/lab/drawing/looks.h"
+#include "tools/lab/drawing/draw.h"
 
 #include <gtest/gtest.h>
 #include <set>

@@ -8,8 +8,7 @@
 
 namespace ordo::lab::test {
 
-inline const Experiment nasty{
-    .name = "nasty", .summary = "a < b & c", .details = "\"quoted\"", .options = {}, .run = nullptr};
+inline const Experiment nasty{.name = "nasty", .summary = "a < b & c", .details = "\"quoted\"", .run = nullptr};
 
 inline Result small_result() {
     Result result;

@@ -7,14 +7,10 @@
 #include "tools/lab/math/ridge.h"
 #include "tools/lab/shipped/probe.h"
 
-#include <cmath>
 #include <map>
 #include <numeric>
 
 namespace ordo::lab {
-
-extern const Experiment nope_experiment;
-
 namespace {
 
 using test::cell;
@@ -38,7 +34,7 @@ TEST(LabHiddenStates, LastOneGivesTheLogitsOfASession) {
             for (int j = 0; j < b.d_model; ++j) square += static_cast<double>(x[j]) * x[j] / b.d_model;
             for (int j = 0; j < b.d_model; ++j)
                 logit += x[j] / std::sqrt(square + double{b.norm_eps}) * gain.at(0, j) * head.at(17, j);
-            EXPECT_NEAR(logit, logits[static_cast<std::size_t>(i)][17], 1e-4) << encoding << " " << i;
+            EXPECT_NEAR(logit, logits[i][17], 1e-4) << encoding << " " << i;
         }
     }
 }
@@ -74,26 +70,22 @@ TEST(LabProbe, HoldsOutWindowsHoweverLongTheFirstDocumentIs) {
     EXPECT_EQ(p.held_out, 4);
 }
 
-class LabNope : public testing::Test {
-protected:
-    static void SetUpTestSuite() {
-        result = std::make_unique<Result>(
-            test::run(nope_experiment, {"--model", "weights/none.safetensors", "--model",
-                                        "weights/sinusoidal.safetensors", "--corpus", "weights/heldout.txt"}));
-    }
-    static void TearDownTestSuite() { result.reset(); }
-    static inline std::unique_ptr<Result> result;
-};
+const Result& nope_result() {
+    static const Result once =
+        test::run(nope_experiment, {"--model", "weights/none.safetensors", "--model", "weights/sinusoidal.safetensors",
+                                    "--corpus", "weights/heldout.txt"});
+    return once;
+}
 
-TEST_F(LabNope, CountsTokensExactly) {
-    const tools::Figures& table = test::table(*result, "count");
+TEST(LabNope, CountsTokensExactly) {
+    const tools::Figures& table = test::table(nope_result(), "count");
     for (const char* t : {"1", "2", "3", "4", "10", "100", "1000"})
         EXPECT_NEAR(cell(table, {{"tokens", t}}, "state") * std::atof(t), 1, 1e-6) << t;
 }
 
 // ALiBi's own scores are compared with the oracle in other tests.
-TEST_F(LabNope, CountsOfTheFirstLayerAreDistancesInTheSecond) {
-    const tools::Figures& table = test::table(*result, "distance");
+TEST(LabNope, CountsOfTheFirstLayerAreDistancesInTheSecond) {
+    const tools::Figures& table = test::table(nope_result(), "distance");
     for (const char* t : {"1", "2", "3", "10", "30", "100"}) {
         EXPECT_LT(cell(table, {{"tokens", t}}, "off_alibi"), 1e-4) << t;
         if (std::string_view(t) != "1") {
@@ -102,8 +94,8 @@ TEST_F(LabNope, CountsOfTheFirstLayerAreDistancesInTheSecond) {
     }
 }
 
-TEST_F(LabNope, OneLayerIsABagOfWordsAndTwoAreNot) {
-    const tools::Figures& table = test::table(*result, "bag-of-words");
+TEST(LabNope, OneLayerIsABagOfWordsAndTwoAreNot) {
+    const tools::Figures& table = test::table(nope_result(), "bag-of-words");
     EXPECT_EQ(table.rows.size(), 3 * registered_encodings().size());
     const auto differ = [&](const char* layers, const char* encoding) {
         return cell(table, {{"layers", layers}, {"encoding", encoding}}, "logits_differ_by");
@@ -135,8 +127,8 @@ TEST(LabCounting, MatricesAsThePaperHasThem) {
 
 // Positions 0 .. 255 are 64 away from their mean on average. The probe reads added waves at once. Without them the
 // embedding contains no position, but later layers do.
-TEST_F(LabNope, ProbeReadsPositions) {
-    const tools::Figures& table = test::table(*result, "probe");
+TEST(LabNope, ProbeReadsPositions) {
+    const tools::Figures& table = test::table(nope_result(), "probe");
     const auto error = [&](const char* model, const char* layer) {
         return cell(table, {{"model", model}, {"layer", layer}}, "mean_absolute_error");
     };

@@ -2,12 +2,7 @@
 #include "encoding/base/registry.h"
 #include "tests/lab/lab_run.h"
 
-#include <cmath>
-
 namespace ordo::lab {
-
-extern const Experiment order_experiment;
-
 namespace {
 
 using test::cell;
@@ -79,18 +74,18 @@ TEST(LabOrder, TraceAddsTheWavesToTheWordVectors) {
 TEST(LabOrder, OwnSentencesAreReversedOrCompared) {
     const Result reversed = test::run(order_experiment, {"-p", "dog bites man"});
     ASSERT_EQ(reversed.found.size(), 2u);
-    EXPECT_NE(reversed.found[0].find("\"bites dog man\""), std::string::npos) << reversed.found[0];
-    EXPECT_NE(reversed.found[1].find("\"man bites dog\""), std::string::npos) << reversed.found[1];
-    for (const std::string& found : reversed.found) EXPECT_NE(found.find("(difference 0)"), std::string::npos) << found;
+    EXPECT_TRUE(has(reversed.found[0], "\"bites dog man\""));
+    EXPECT_TRUE(has(reversed.found[1], "\"man bites dog\""));
+    for (const std::string& found : reversed.found) EXPECT_TRUE(has(found, "(difference 0)"));
     // With the last word fixed only the order differs, which one layer without position cannot see.
     const tools::Figures& table = test::table(reversed, "rows");
     EXPECT_LT(cell(table, {{"pair", "1"}, {"encoding", "none"}}, "one_layer_logits_differ"), 1e-4);
     EXPECT_GT(cell(table, {{"pair", "1"}, {"encoding", "rope"}}, "one_layer_logits_differ"), 1e-3);
     EXPECT_GT(cell(table, {{"pair", "2"}, {"encoding", "none"}}, "one_layer_logits_differ"), 1e-3);
     const Result other = test::run(order_experiment, {"-p", "dog bites man", "-p", "man likes dog"});
-    EXPECT_NE(other.found[0].find("not made of the same words"), std::string::npos) << other.found[0];
+    EXPECT_TRUE(has(other.found[0], "not made of the same words"));
     const Result twice = test::run(order_experiment, {"-p", "a b", "-p", "a b"});
-    EXPECT_NE(twice.found[0].find("one sentence, given twice"), std::string::npos) << twice.found[0];
+    EXPECT_TRUE(has(twice.found[0], "one sentence, given twice"));
     EXPECT_THROW(test::run(order_experiment, {"-p", "alone"}), Error);
     EXPECT_THROW(test::run(order_experiment, {"-p", "a b", "-p", "b a", "-p", "c d"}), Error);
 }
@@ -98,17 +93,17 @@ TEST(LabOrder, OwnSentencesAreReversedOrCompared) {
 TEST(LabOrder, PalindromesAreComparedInAnotherOrder) {
     const Result result = test::run(order_experiment, {"-p", "dog bites dog"});
     ASSERT_EQ(result.found.size(), 2u);
-    EXPECT_NE(result.found[0].find("\"bites dog dog\""), std::string::npos) << result.found[0];
-    EXPECT_NE(result.found[0].find("apart in the word vectors: by sinusoidal"), std::string::npos) << result.found[0];
-    EXPECT_NE(result.found[1].find("reads the same from its end"), std::string::npos) << result.found[1];
+    EXPECT_TRUE(has(result.found[0], "\"bites dog dog\""));
+    EXPECT_TRUE(has(result.found[0], "apart in the word vectors: by sinusoidal"));
+    EXPECT_TRUE(has(result.found[1], "reads the same from its end"));
     EXPECT_EQ(test::table(result, "rows").rows.size(), registered_encodings().size());
     // Reversing all but the last word gives this sentence.
     const Result other = test::run(order_experiment, {"-p", "dog dog bites"});
     ASSERT_EQ(other.found.size(), 1u);
-    EXPECT_NE(other.found[0].find("\"bites dog dog\""), std::string::npos) << other.found[0];
+    EXPECT_TRUE(has(other.found[0], "\"bites dog dog\""));
     const Result same = test::run(order_experiment, {"-p", "no no no"});
     ASSERT_EQ(same.found.size(), 1u);
-    EXPECT_NE(same.found[0].find("have no other order"), std::string::npos) << same.found[0];
+    EXPECT_TRUE(has(same.found[0], "have no other order"));
 }
 
 } // namespace

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // The page of ordo lab report.
+#include "tests/lab/has.h"
 #include "tests/lab/nasty.h"
 #include "tests/temp_dir.h"
 #include "tools/lab/report/report.h"
 
-#include <gtest/gtest.h>
 #include <set>
 
 namespace {
@@ -19,10 +19,10 @@ TEST(LabPage, NothingBecomesMarkup) {
         {.experiment = &nasty, .command = "ordo lab <script>", .result = small_result()},
         {.experiment = &nasty, .error = "<b>failed</b>"}};
     const std::string page = lab::page_html(outcomes, {"v", "m", "c"}, "/nonexistent");
-    for (const char* tag : {"lab <script", "<b>", "<i>"}) EXPECT_EQ(page.find(tag), std::string::npos) << tag;
-    EXPECT_NE(page.find("a &lt; b &amp; c"), std::string::npos);
-    EXPECT_NE(page.find("&lt;b&gt;failed&lt;/b&gt;"), std::string::npos);
-    EXPECT_EQ(page.find("http"), std::string::npos); // no external resources
+    for (const char* tag : {"lab <script", "<b>", "<i>"}) EXPECT_FALSE(has(page, tag));
+    EXPECT_TRUE(has(page, "a &lt; b &amp; c"));
+    EXPECT_TRUE(has(page, "&lt;b&gt;failed&lt;/b&gt;"));
+    EXPECT_FALSE(has(page, "http")); // no external resources
 }
 
 // Links lead into the page and to the files of tables and pictures. A long table is only a link.
@@ -33,8 +33,8 @@ TEST(LabPage, LinksItsNumbers) {
     result.tables.push_back({"many", "a long table", many});
     const std::vector<lab::Outcome> outcomes{{.experiment = &nasty, .command = "c", .result = result}};
     const std::string page = lab::page_html(outcomes, {"v", "m", "c"}, "/nonexistent");
-    EXPECT_NE(page.find("<a href=\"data/nasty-many.csv\">300 rows as CSV</a>"), std::string::npos) << page;
-    EXPECT_EQ(page.find("7000042"), std::string::npos);
+    EXPECT_TRUE(has(page, "<a href=\"data/nasty-many.csv\">300 rows as CSV</a>"));
+    EXPECT_FALSE(has(page, "7000042"));
     std::set<std::string> links;
     for (std::size_t at = 0; (at = page.find("href=\"", at)) != std::string::npos;) {
         at += 6;
@@ -73,10 +73,9 @@ TEST(LabPage, BeginsWithAnIntroductionAndAnswers) {
         ASSERT_NE(at, std::string::npos) << part;
         at += part.size();
     }
-    EXPECT_NE(page.find("prefers-color-scheme: dark"), std::string::npos);
-    EXPECT_EQ(page.find("quick run"), std::string::npos);
-    EXPECT_NE(lab::page_html(outcomes, {"v", "m", "ordo lab report --quick d"}, "/nonexistent").find("quick run"),
-              std::string::npos);
+    EXPECT_TRUE(has(page, "prefers-color-scheme: dark"));
+    EXPECT_FALSE(has(page, "quick run"));
+    EXPECT_TRUE(has(lab::page_html(outcomes, {"v", "m", "ordo lab report --quick d"}, "/nonexistent"), "quick run"));
     const std::string text = lab::page_markdown(outcomes, {"v", "machine", "c"}, "/nonexistent");
     const std::size_t first = text.find("- [a < b & c](#nasty) run `ordo lab x` &lt;again>");
     EXPECT_NE(first, std::string::npos) << text;
@@ -93,8 +92,8 @@ TEST(LabPage, HasEachTitleOnceAndSentencesUnfolded) {
     const std::string page = lab::page_html(outcomes, {"v", "m", "c"}, directory.path());
     const std::size_t title = page.find("a &#39;picture&#39;");
     EXPECT_NE(title, std::string::npos);
-    EXPECT_EQ(page.find("a &#39;picture&#39;", title + 1), std::string::npos);
-    EXPECT_NE(page.find("alt=\"y against x\""), std::string::npos);
+    EXPECT_FALSE(has(page.substr(title + 1), "a &#39;picture&#39;"));
+    EXPECT_TRUE(has(page, "alt=\"y against x\""));
     const std::size_t row = page.find("<dt>the fact</dt><dd>" + fact + "</dd>");
     EXPECT_NE(row, std::string::npos) << page;
     EXPECT_LT(row, page.find("<details")); // only the method is folded
@@ -103,8 +102,8 @@ TEST(LabPage, HasEachTitleOnceAndSentencesUnfolded) {
 // The sliders' figures have the colours of the pictures.
 TEST(LabPage, LiveFiguresHaveThePicturesColours) {
     const std::string page = lab::page_html({}, {"v", "m", "c"}, "/nonexistent");
-    EXPECT_NE(page.find("const palette = {lines: [[0,114,178],[213,94,0],"), std::string::npos); // Okabe and Ito 2008
-    EXPECT_NE(page.find("diverging: [[45,0,75],"), std::string::npos);
+    EXPECT_TRUE(has(page, "const palette = {lines: [[0,114,178],[213,94,0],")); // Okabe and Ito 2008
+    EXPECT_TRUE(has(page, "diverging: [[45,0,75],"));
     EXPECT_LT(page.find("const palette"), page.find("palette.lines"));
 }
 

@@ -7,9 +7,6 @@
 #include "tools/lab/drawing/draw.h"
 #include "tools/lab/math/tsne.h"
 
-#include <algorithm>
-#include <cmath>
-#include <gtest/gtest.h>
 #include <map>
 
 namespace {
@@ -30,9 +27,7 @@ TEST(LabHeatMap, HoldsTheTableOfThePaper) {
     const auto& small = picture<HeatMap>(result, "128x8");
     ASSERT_EQ(small.values.size(), 128u);
     for (int p = 0; p < 128; ++p)
-        for (int c = 0; c < 8; ++c)
-            EXPECT_NEAR(small.values[static_cast<std::size_t>(p)][static_cast<std::size_t>(c)], sinusoid(p, c, 8),
-                        1e-12);
+        for (int c = 0; c < 8; ++c) EXPECT_NEAR(small.values[p][c], sinusoid(p, c, 8), 1e-12);
     const auto& far = picture<HeatMap>(result, "100x512-from-50000");
     EXPECT_EQ(far.first_y, 50000);
     EXPECT_NEAR(far.values.at(99).at(510), sinusoid(50099, 510, 512), 1e-9);
@@ -104,8 +99,8 @@ TEST(LabWaves, AnglesAndTheWholeRowAreThoseOfThePaper) {
     ASSERT_EQ(whole.size(), 1u);
     ASSERT_EQ(whole[0].x.size(), 512u);
     for (const int column : {0, 1, 100, 511}) {
-        EXPECT_EQ(whole[0].x[static_cast<std::size_t>(column)], column);
-        EXPECT_NEAR(whole[0].y[static_cast<std::size_t>(column)], sinusoid(50, column, 512), 1e-12);
+        EXPECT_EQ(whole[0].x[column], column);
+        EXPECT_NEAR(whole[0].y[column], sinusoid(50, column, 512), 1e-12);
     }
 }
 
@@ -170,7 +165,7 @@ TEST(LabClusters, PicturesSayWhatIsInThem) {
         return *std::find_if(result.pictures.begin(), result.pictures.end(),
                              [&](const lab::Picture& picture) { return picture.name == name; });
     };
-    EXPECT_NE(find("distance").title.find(counts), std::string::npos) << find("distance").title << counts;
+    EXPECT_TRUE(has(find("distance").title, counts)) << find("distance").title << counts;
     const auto& marks = picture<Curves>(result, "distance").series.back();
     EXPECT_EQ(marks.x, (std::vector<double>{6, 63}));
     for (std::size_t i = 0; i < 2; ++i)
@@ -196,8 +191,7 @@ TEST(LabClusters, PicturesSayWhatIsInThem) {
         }
         at_63 += std::abs(best - p) == 63;
     }
-    EXPECT_NE(find("t-sne").title.find("63 (" + std::to_string(at_63) + " rows)"), std::string::npos)
-        << find("t-sne").title;
+    EXPECT_TRUE(has(find("t-sne").title, "63 (" + std::to_string(at_63) + " rows)"));
 }
 
 TEST(LabTsne, ProbabilitiesHaveThePerplexity) {
@@ -242,11 +236,11 @@ TEST(LabSlopes, AreThePublishedOnes) {
     EXPECT_EQ(cell(result, "worked", 2, "key 0"), -1); // head 0 of 8: half of the distance 2
     EXPECT_EQ(std::get<std::string>(result.tables[1].figures.rows[0][2]), "masked");
     // For 16 heads at distance 3: e^(-3 2^-8) and e^(-3 2^-0.5).
-    EXPECT_NE(result.found.at(0).find("keeps 0.988"), std::string::npos);
-    EXPECT_NE(result.found.at(0).find("0.120 in the steepest"), std::string::npos);
-    EXPECT_NE(result.found.at(0).find("square of the distance the steepest keeps 0.002"), std::string::npos); // e^-6.4
+    EXPECT_TRUE(has(result.found.at(0), "keeps 0.988"));
+    EXPECT_TRUE(has(result.found.at(0), "0.120 in the steepest"));
+    EXPECT_TRUE(has(result.found.at(0), "square of the distance the steepest keeps 0.002")); // e^-6.4
     // For 8 heads at distance 10: e^(-10/2) and e^(-10/256).
-    EXPECT_NE(result.answer.find("by 0.007 and the flattest by 0.962"), std::string::npos) << result.answer;
+    EXPECT_TRUE(has(result.answer, "by 0.007 and the flattest by 0.962"));
 }
 
 TEST(LabSlopes, TheMatrixIsBlankWhereTheMaskIs) {
@@ -289,7 +283,7 @@ TEST(LabAngles, ArePositionsTimesThePowersOfTheBase) {
     EXPECT_NEAR(cell(result, "frequencies", 2, "positions_per_turn"), 2 * M_PI * 10, 1e-9); // pair 16 of 64
     EXPECT_EQ(number(result.tables[0].figures.rows.back()[0]), 63);                         // the slowest
     // 10000^(-k/64) < 2 pi / 1000 from k = 64 log(1000 / 2 pi) / log(10000) = 35.2 on
-    EXPECT_NE(result.answer.find("28 of the 64 pairs"), std::string::npos) << result.answer;
+    EXPECT_TRUE(has(result.answer, "28 of the 64 pairs"));
 }
 
 TEST(LabTables, ShowEveryRegisteredEncoding) {
@@ -301,7 +295,7 @@ TEST(LabTables, ShowEveryRegisteredEncoding) {
     for (const std::string& note : result.notes) shown += note + "\n";
     for (const EncodingInfo* info : registered_encodings())
         if (example_of(*info)->moments() != 0) {
-            EXPECT_NE(shown.find(info->name), std::string::npos) << info->name;
+            EXPECT_TRUE(has(shown, info->name)) << info->name;
         }
     EXPECT_EQ(picture<HeatMap>(result, "alibi-head-0").values.at(5).at(1), -4 * 0.0625); // with 2 heads
     EXPECT_NEAR(picture<HeatMap>(result, "rope-angle").values.at(5).at(1), 0.5, 1e-12);  // 5 / 10000^(2/8)
@@ -332,7 +326,7 @@ TEST(LabTables, WhatHeadsShareIsShownOnceAndTitlesSayWhatIsSeen) {
     for (const lab::Picture& picture : result.pictures) names += picture.name + " ";
     EXPECT_EQ(names, "shaw alibi-head-0 alibi-head-1 ");    // the untrained sink is 0 in every head
     const std::string& title = result.pictures.at(1).title; // 2 heads: 2^-4 over 5 positions
-    EXPECT_NE(title.find("falls with the distance, from 0 to -0.312"), std::string::npos) << title;
+    EXPECT_TRUE(has(title, "falls with the distance, from 0 to -0.312"));
 }
 
 // Without trained weights for its table, an encoding shows its initial values and says so.
@@ -341,7 +335,7 @@ TEST(LabTables, AnUntrainedTableIsShownAsSuch) {
     const lab::Result result = run("tables", {"--encodings", "segment:count=3", "--length", "6", "--dim", "8"});
     unsetenv("ORDO_WEIGHTS");
     ASSERT_EQ(result.pictures.size(), 1u);
-    EXPECT_NE(result.pictures[0].title.find("untrained"), std::string::npos) << result.pictures[0].title;
+    EXPECT_TRUE(has(result.pictures[0].title, "untrained"));
     EXPECT_EQ(result.pictures[0].y_label, "segment");
     const auto& values = std::get<HeatMap>(result.pictures[0].content).values;
     ASSERT_EQ(values.size(), 3u);

@@ -3,6 +3,7 @@
 #include "encoding/base/registry.h"
 #include "encoding/base/stack.h"
 #include "tests/json.h"
+#include "tests/lab/has.h"
 #include "tests/lab/nasty.h"
 #include "tests/temp_dir.h"
 #include "tools/lab/drawing/draw.h"
@@ -12,7 +13,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <gtest/gtest.h>
 #include <set>
 #include <sstream>
 
@@ -115,7 +115,7 @@ TEST(LabText, RowsOfLongNamesAreWrittenOneAfterAnother) {
          "long",
          {{"first", "second", "value"},
           {{std::string(30, 'a'), std::string(30, 'b'), 1.5}, {std::string(30, 'a'), std::string("c"), 2.5}}}}};
-    EXPECT_NE(lab::text_of(nasty, result, {.width = 60}).find("second  c\nvalue   2.5\n"), std::string::npos);
+    EXPECT_TRUE(has(lab::text_of(nasty, result, {.width = 60}), "second  c\nvalue   2.5\n"));
 }
 
 TEST(LabText, ListsHaveMarksAndStandClearOfThem) {
@@ -124,17 +124,15 @@ TEST(LabText, ListsHaveMarksAndStandClearOfThem) {
     result.found = {"found " + std::string(44, 'x') + " more", "second"};
     result.notes = {"note"};
     const std::string text = lab::text_of(nasty, result, {.width = 50});
-    EXPECT_NE(text.find("\nexpected before the run:\n   1. e0\n   2. e1\n"), std::string::npos) << text;
-    EXPECT_NE(text.find("\n  10. e9\n"), std::string::npos);
-    EXPECT_NE(text.find("\nfound:\n  - found\n    " + std::string(44, 'x') + "\n    more\n  - second\n"),
-              std::string::npos)
-        << text;
-    EXPECT_NE(text.find("\nnotes:\n  - note\n"), std::string::npos);
-    EXPECT_NE(lab::markdown_of(nasty, result, "c").find("\n10. e9\n"), std::string::npos);
+    EXPECT_TRUE(has(text, "\nexpected before the run:\n   1. e0\n   2. e1\n"));
+    EXPECT_TRUE(has(text, "\n  10. e9\n"));
+    EXPECT_TRUE(has(text, "\nfound:\n  - found\n    " + std::string(44, 'x') + "\n    more\n  - second\n"));
+    EXPECT_TRUE(has(text, "\nnotes:\n  - note\n"));
+    EXPECT_TRUE(has(lab::markdown_of(nasty, result, "c"), "\n10. e9\n"));
     const std::vector<lab::Outcome> outcomes{{.experiment = &nasty, .result = result}};
     const std::string page = lab::page_html(outcomes, {}, "/nonexistent");
-    EXPECT_NE(page.find("<ol>\n<li>e0</li>"), std::string::npos);
-    EXPECT_NE(page.find("<ul>\n<li>note</li>"), std::string::npos);
+    EXPECT_TRUE(has(page, "<ol>\n<li>e0</li>"));
+    EXPECT_TRUE(has(page, "<ul>\n<li>note</li>"));
 }
 
 TEST(LabText, BeginsWithTheAnswerAndEndsWithTheMethod) {
@@ -165,13 +163,13 @@ TEST(LabText, ShowsLongTablesAndManyPicturesOnlyIfAsked) {
         result.pictures.push_back({name, std::string("title of ") + name, "x", "y", HeatMap{.values = tall}});
     const auto lines = [](const std::string& text) { return std::count(text.begin(), text.end(), '\n'); };
     const std::string brief = lab::text_of(nasty, result, {}), all = lab::text_of(nasty, result, {}, true);
-    EXPECT_NE(brief.find("table long, 100 rows: a long table"), std::string::npos) << brief;
-    EXPECT_NE(brief.find("picture p3: title of p3"), std::string::npos) << brief;
-    EXPECT_NE(brief.find("5555"), std::string::npos) << brief;
-    EXPECT_EQ(brief.find("1099"), std::string::npos) << brief;
+    EXPECT_TRUE(has(brief, "table long, 100 rows: a long table"));
+    EXPECT_TRUE(has(brief, "picture p3: title of p3"));
+    EXPECT_TRUE(has(brief, "5555"));
+    EXPECT_FALSE(has(brief, "1099"));
     EXPECT_LT(lines(brief), 120);
-    EXPECT_NE(all.find("1099"), std::string::npos);
-    EXPECT_EQ(all.find("100 rows"), std::string::npos);
+    EXPECT_TRUE(has(all, "1099"));
+    EXPECT_FALSE(has(all, "100 rows"));
     EXPECT_GT(lines(all), 400);
 }
 
@@ -195,7 +193,7 @@ TEST(LabDraw, FitsTheScreenWhateverThePictureHolds) {
         for (const int width : {40, 80, 133})
             for (const bool color : {false, true}) {
                 const std::string text = lab::draw(picture, {.width = width, .color = color});
-                EXPECT_NE(text.find(picture.title.substr(0, 5)), std::string::npos);
+                EXPECT_TRUE(has(text, picture.title.substr(0, 5)));
                 if (picture.name != "log") { // its words are longer than a line
                     EXPECT_LE(widest(text), width);
                 }
@@ -228,17 +226,16 @@ TEST(LabRender, JsonHasEverything) {
 
 TEST(LabRender, MarkdownKeepsTextFromBecomingMarkup) {
     const std::string text = lab::markdown_of(nasty, small_result(), "ordo lab nasty");
-    EXPECT_NE(text.find("1. x &lt; y\n"), std::string::npos) << text;
-    EXPECT_NE(text.find("\\[c\\]"), std::string::npos);
-    EXPECT_NE(text.find("0.333333 |"), std::string::npos); // six digits for readers
-    EXPECT_NE(text.find("```text\na 'picture'"), std::string::npos);
-    EXPECT_NE(text.find("| &lt;i>"), std::string::npos) << text;
+    EXPECT_TRUE(has(text, "1. x &lt; y\n"));
+    EXPECT_TRUE(has(text, "\\[c\\]"));
+    EXPECT_TRUE(has(text, "0.333333 |")); // six digits for readers
+    EXPECT_TRUE(has(text, "```text\na 'picture'"));
+    EXPECT_TRUE(has(text, "| &lt;i>"));
 }
 
 TEST(LabRender, MapsKeepTheirNamesAndBlanks) {
-    const auto figures =
-        lab::figures_of({"m", "m", "key", "query", HeatMap{.values = {{NAN, 2}}, .first_x = 5, .y_names = {"q"}}});
-    EXPECT_EQ(tools::render(figures, tools::Format::csv), "query,5,6\nq,,2\n");
+    const auto figures = lab::figures_of({"m", "m", "key", "query", HeatMap{.values = {{NAN, 2}}, .y_names = {"q"}}});
+    EXPECT_EQ(tools::render(figures, tools::Format::csv), "query,0,1\nq,,2\n");
 }
 
 TEST(LabRender, NamesOfPointsAreKept) {
@@ -250,10 +247,10 @@ TEST(LabRender, NamesOfPointsAreKept) {
     EXPECT_EQ(tools::render(lab::figures_of(picture), tools::Format::csv),
               "series,x,y,name\ns,1,3,\"p \"\"5\"\"\"\ns,2,4,68\nt,5,6,\n");
     const std::string script = lab::plot_script(picture, "n");
-    EXPECT_NE(script.find("$series0 << END\n1 3\n2 4\nEND"), std::string::npos) << script;
-    EXPECT_NE(script.find(" \"p  5 \"\n"), std::string::npos) << script;
-    EXPECT_NE(script.find("$names0 using 1:2:3 with labels"), std::string::npos);
-    EXPECT_EQ(script.find("$names1"), std::string::npos);
+    EXPECT_TRUE(has(script, "$series0 << END\n1 3\n2 4\nEND"));
+    EXPECT_TRUE(has(script, " \"p  5 \"\n"));
+    EXPECT_TRUE(has(script, "$names0 using 1:2:3 with labels"));
+    EXPECT_FALSE(has(script, "$names1"));
 }
 
 // Every point stays. Of names that would overlap, some are left out.
@@ -265,7 +262,7 @@ TEST(LabRender, NamesOfManyPointsDoNotOverlap) {
         many.names.push_back("name" + std::to_string(i));
     }
     const std::string script = lab::plot_script({"n", "n", "x", "y", Curves{.series = {many}}}, "n");
-    EXPECT_NE(script.find("$series0 using 1:2 with points"), std::string::npos);
+    EXPECT_TRUE(has(script, "$series0 using 1:2 with points"));
     std::istringstream lines(script.substr(script.find("$names0 << END\n") + 15));
     std::vector<std::pair<double, double>> places; // the middles of the names
     for (std::string line; std::getline(lines, line) && line != "END";) {
@@ -291,14 +288,13 @@ TEST(LabPlot, TextStaysText) {
     const Picture picture{"p", "it's `id` \"$HOME\" {/Bold x}\nnew", "x'y", "z",
                           Curves{.series = {{.label = "'; system('id'); '", .x = {1}, .y = {2}}, {.label = "b"}}}};
     const std::string script = lab::plot_script(picture, "stem");
-    EXPECT_NE(script.find(R"(set title "it\047s \140id\140 \042\044HOME\042 \173/Bold x\175"."\n"."new" noenhanced)"),
-              std::string::npos)
-        << script;
-    EXPECT_NE(script.find(R"x(title "\047; system(\047id\047); \047")x"), std::string::npos);
-    EXPECT_NE(script.find(R"(set output "stem.svg")"), std::string::npos);
+    EXPECT_TRUE(
+        has(script, R"(set title "it\047s \140id\140 \042\044HOME\042 \173/Bold x\175"."\n"."new" noenhanced)"));
+    EXPECT_TRUE(has(script, R"x(title "\047; system(\047id\047); \047")x"));
+    EXPECT_TRUE(has(script, R"(set output "stem.svg")"));
     EXPECT_LT(script.find("stem.svg"), script.find("set title")); // only the PNG has the title; a page has it as text
     EXPECT_LT(script.find("set title"), script.find("stem.png"));
-    EXPECT_EQ(script.find('`'), std::string::npos); // a backtick would run a command
+    EXPECT_FALSE(has(script, "`")); // a backtick would run a command
 }
 
 // gnuplot treats a tic's name as a printf format.
@@ -307,8 +303,7 @@ TEST(LabPlot, NamesOfTicsKeepPercentSignsAndQuotes) {
         "p", "p", "x", "y",
         Curves{.series = {{.label = "100%", .x = {0}, .y = {2}}}, .x_names = {"100%", "'a", "b\'\'c", "\\d"}}};
     const std::string script = lab::plot_script(picture, "stem");
-    EXPECT_NE(script.find(R"x(set xtics ("100\045\045" 0, "\047a" 1, "b\047\047c" 2, "\134d" 3))x"), std::string::npos)
-        << script;
+    EXPECT_TRUE(has(script, R"x(set xtics ("100\045\045" 0, "\047a" 1, "b\047\047c" 2, "\134d" 3))x"));
 }
 
 // The style of a series in the script, for example "linecolor rgb '#555555' dashtype 1 linewidth 2".
@@ -347,32 +342,31 @@ TEST(LabPlot, IntervalsOfPointsAreStrokes) {
         .label = "s", .x = {1, 2}, .y = {1, 2}, .low = {0, 1}, .high = {2, 3}, .style = Series::Style::points};
     const std::string script =
         lab::plot_script({"i", "i", "x", "y", Curves{.series = {points}, .interval = "95 %"}}, "i");
-    EXPECT_NE(script.find("$series0 using 1:3:(0):($4-$3) with vectors nohead"), std::string::npos) << script;
-    EXPECT_EQ(script.find("pointsize 0 "), std::string::npos);
+    EXPECT_TRUE(has(script, "$series0 using 1:3:(0):($4-$3) with vectors nohead"));
+    EXPECT_FALSE(has(script, "pointsize 0 "));
 }
 
 TEST(LabPlot, SmallMapsHaveTheirNumbersAndSayWhatIsWhite) {
     HeatMap map{.values = {{1, NAN}, {3, 4}}, .blank = "refused", .diverging = false};
     const std::string script = lab::plot_script({"m", "m", "x", "y", map}, "m");
-    EXPECT_NE(script.find("with labels"), std::string::npos) << script;
-    EXPECT_NE(script.find("\"white: refused\""), std::string::npos);
-    EXPECT_NE(lab::draw({"m", "m", "x", "y", map}, {}).find("blank: refused"), std::string::npos);
-    EXPECT_NE(script.find("$3==$3?sprintf"), std::string::npos) << "or the blank cell says nan";
-    EXPECT_EQ(lab::plot_script({"m", "m", "x", "y", HeatMap{.values = {{1}}}}, "m").find("with labels"),
-              std::string::npos);
+    EXPECT_TRUE(has(script, "with labels"));
+    EXPECT_TRUE(has(script, "\"white: refused\""));
+    EXPECT_TRUE(has(lab::draw({"m", "m", "x", "y", map}, {}), "blank: refused"));
+    EXPECT_TRUE(has(script, "$3==$3?sprintf")) << "or the blank cell says nan";
+    EXPECT_FALSE(has(lab::plot_script({"m", "m", "x", "y", HeatMap{.values = {{1}}}}, "m"), "with labels"));
     map.values[0][1] = 2;
-    EXPECT_EQ(lab::plot_script({"m", "m", "x", "y", map}, "m").find("refused"), std::string::npos);
+    EXPECT_FALSE(has(lab::plot_script({"m", "m", "x", "y", map}, "m"), "refused"));
     map.values.assign(30, std::vector<double>(30, 1));
-    EXPECT_EQ(lab::plot_script({"m", "m", "x", "y", map}, "m").find("with labels"), std::string::npos);
+    EXPECT_FALSE(has(lab::plot_script({"m", "m", "x", "y", map}, "m"), "with labels"));
     map.values.assign(20, std::vector<double>(20, 1)); // as many as there are encodings
     map.values[0][0] = 0.123;
     const std::string many = lab::plot_script({"m", "m", "x", "y", map}, "m");
-    EXPECT_NE(many.find("with labels font ',7'"), std::string::npos);
-    EXPECT_NE(many.find("'%.1f'"), std::string::npos); // for numbers up to 1
-    EXPECT_NE(many.find("abs($3)<0.05?0:$3"), std::string::npos) << "or -0.04 would be written as -0.0";
+    EXPECT_TRUE(has(many, "with labels font ',7'"));
+    EXPECT_TRUE(has(many, "'%.1f'")); // for numbers up to 1
+    EXPECT_TRUE(has(many, "abs($3)<0.05?0:$3")) << "or -0.04 would be written as -0.0";
     for (auto& row : map.values) row.assign(20, 0.5);
     map.values[0][0] = 0.1;
-    EXPECT_NE(lab::plot_script({"m", "m", "x", "y", map}, "m").find("'%.2f'"), std::string::npos);
+    EXPECT_TRUE(has(lab::plot_script({"m", "m", "x", "y", map}, "m"), "'%.2f'"));
 }
 
 // Runs the real gnuplot, if it is installed.
@@ -383,7 +377,7 @@ TEST(LabPlot, AnyPictureCanBeDrawn) {
         put_file(directory / (picture.name + ".gp"), lab::plot_script(picture, picture.name));
         if (!lab::run_gnuplot(directory / (picture.name + ".gp"))) GTEST_SKIP() << lab::no_gnuplot;
         EXPECT_TRUE(file_content(directory / (picture.name + ".png")).starts_with("\x89PNG"));
-        EXPECT_NE(file_content(directory / (picture.name + ".svg")).find("</svg>"), std::string::npos);
+        EXPECT_TRUE(has(file_content(directory / (picture.name + ".svg")), "</svg>"));
     }
 }
 

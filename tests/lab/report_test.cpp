@@ -5,10 +5,6 @@
 #include "tools/lab/drawing/plot.h"
 #include "tools/lab/report/report.h"
 
-#include "core/error.h"
-
-#include <algorithm>
-#include <gtest/gtest.h>
 #include <sys/stat.h>
 
 namespace {
@@ -36,14 +32,15 @@ lab::Result counting(const lab::Request& request) {
     return good(request);
 }
 
-constexpr lab::Experiment counting_experiment{
-    .name = "counting", .summary = "counts", .details = "d", .options = {}, .run = counting};
-constexpr lab::Experiment good_experiment{
-    .name = "good", .summary = "works", .details = "d", .options = {}, .run = good};
-constexpr lab::Experiment failing_experiment{
-    .name = "failing", .summary = "fails", .details = "d", .options = {}, .run = failing};
-constexpr lab::Experiment silent_experiment{
-    .name = "silent", .summary = "says nothing", .details = "d", .options = {}, .run = silent};
+const lab::Experiment counting_experiment{.name = "counting", .summary = "counts", .details = "d", .run = counting};
+const lab::Experiment good_experiment{.name = "good", .summary = "works", .details = "d", .run = good};
+const lab::Experiment failing_experiment{.name = "failing", .summary = "fails", .details = "d", .run = failing};
+const lab::Experiment silent_experiment{.name = "silent", .summary = "says nothing", .details = "d", .run = silent};
+
+// Returns the exit code.
+int write_report(const TempDir& directory, std::span<const lab::Experiment* const> list) {
+    return lab::write_report(lab::test::arguments_of({"report", "x", "-q"}), directory.path(), list);
+}
 
 TEST(LabReport, OneFailureLosesNoneOfTheOthers) {
     const TempDir directory;
@@ -53,23 +50,23 @@ TEST(LabReport, OneFailureLosesNoneOfTheOthers) {
               1);
     const std::string page = file_content(directory / "index.html"), text = file_content(directory / "report.md");
     for (const std::string& all : {page, text}) {
-        EXPECT_NE(all.find("too &lt;long&gt;"), std::string::npos);
-        EXPECT_NE(all.find("seed 5"), std::string::npos);
-        EXPECT_NE(all.find("ordo lab good --seed 5"), std::string::npos);
+        EXPECT_TRUE(has(all, "too &lt;long&gt;"));
+        EXPECT_TRUE(has(all, "seed 5"));
+        EXPECT_TRUE(has(all, "ordo lab good --seed 5"));
         // The error of the silent experiment, which has no answer.
-        EXPECT_NE(all.find("expected an answer to its question"), std::string::npos);
+        EXPECT_TRUE(has(all, "expected an answer to its question"));
     }
     for (const char* fact :
          {"CPUs, ", " used\nmemory: ", "system: ", "compiler: ", "date: 20", "BLAS: ", "kernels: "}) {
-        EXPECT_NE(page.find(fact), std::string::npos) << fact;
-        EXPECT_NE(text.find(fact), std::string::npos) << fact;
+        EXPECT_TRUE(has(page, fact));
+        EXPECT_TRUE(has(text, fact));
     }
     EXPECT_EQ(file_content(directory / "data" / "good-t.csv"), "n\n3\n");
     EXPECT_EQ(file_content(directory / "data" / "good-p.csv"), "series,x,y\ns,1,2\ns,2,3\n");
     EXPECT_TRUE(std::filesystem::exists(directory / "pictures" / "good-p.gp"));
     EXPECT_EQ(file_content(directory / "mine.txt"), "kept");
     const lab::Experiment* const one[] = {&good_experiment};
-    EXPECT_EQ(lab::write_report(lab::test::arguments_of({"report", "x", "-q"}), directory.path(), one), 0);
+    EXPECT_EQ(write_report(directory, one), 0);
 }
 
 TEST(LabReport, ADirectoryThatCannotBeIsAnError) {
@@ -92,8 +89,8 @@ TEST(LabReport, CtrlCEndsItWithWhatIsDone) {
     EXPECT_EQ(outcome.code, 130) << outcome.err;
     EXPECT_FALSE(outcome.died);
     for (const char* name : {"index.partial.html", "report.partial.md"}) {
-        EXPECT_NE(file_content(directory / name).find("stopped by a signal"), std::string::npos) << name;
-        EXPECT_NE(outcome.out.find(name), std::string::npos) << outcome.out;
+        EXPECT_TRUE(has(file_content(directory / name), "stopped by a signal")) << name;
+        EXPECT_TRUE(has(outcome.out, name));
     }
     EXPECT_EQ(file_content(directory / "index.html"), "complete");
     EXPECT_EQ(file_content(directory / "report.md"), "complete");
@@ -105,7 +102,7 @@ TEST(LabReport, LeavesNoPartOfAnEarlierRun) {
     put_file(directory / "index.partial.html", "part");
     put_file(directory / "report.partial.md", "part");
     const lab::Experiment* const list[] = {&good_experiment};
-    EXPECT_EQ(lab::write_report(lab::test::arguments_of({"report", "x", "-q"}), directory.path(), list), 0);
+    EXPECT_EQ(write_report(directory, list), 0);
     EXPECT_FALSE(std::filesystem::exists(directory / "index.partial.html"));
     EXPECT_FALSE(std::filesystem::exists(directory / "report.partial.md"));
 }
@@ -122,19 +119,15 @@ TEST(LabReport, WritesThroughNoLink) {
         fs::create_symlink(theirs / std::to_string(i), directory / names[i]);
     }
     const lab::Experiment* const list[] = {&good_experiment};
-    EXPECT_EQ(lab::write_report(lab::test::arguments_of({"report", "x", "-q"}), directory.path(), list), 0);
+    EXPECT_EQ(write_report(directory, list), 0);
     for (std::size_t i = 0; i < std::size(names); ++i) {
         EXPECT_EQ(file_content(theirs / std::to_string(i)), "theirs") << names[i];
         EXPECT_EQ(fs::is_symlink(directory / names[i]), i == 0) << names[i]; // the first is not a file of the report
     }
     fs::remove_all(directory / "pictures");
     fs::create_directory_symlink(theirs.path(), directory / "pictures");
-    try {
-        lab::write_report(lab::test::arguments_of({"report", "x", "-q"}), directory.path(), list);
-        ADD_FAILURE();
-    } catch (const Error& error) {
-        EXPECT_EQ(error.what(), (directory / "pictures").string() + ": expected a folder, found a link");
-    }
+    EXPECT_EQ(error_of([&] { write_report(directory, list); }),
+              (directory / "pictures").string() + ": expected a folder, found a link");
 }
 
 TEST(LabReport, TakesOnlyTwoOptions) {
@@ -159,14 +152,13 @@ TEST(LabFiles, WithoutGnuplotScriptsAndCsvRemain) {
     const TempDir directory;
     const Outcome outcome = plot(directory, "");
     EXPECT_EQ(outcome.code, 0) << outcome.err;
-    EXPECT_NE(outcome.err.find("apt-get install gnuplot-nox"), std::string::npos);
+    EXPECT_TRUE(has(outcome.err, "apt-get install gnuplot-nox"));
     EXPECT_TRUE(outcome.out.starts_with("# tips: "));
-    EXPECT_NE(file_content(directory / "o u't/circle-arrows.gp").find("set output \"circle-arrows.svg\""),
-              std::string::npos);
+    EXPECT_TRUE(has(file_content(directory / "o u't/circle-arrows.gp"), "set output \"circle-arrows.svg\""));
     EXPECT_TRUE(file_content(directory / "o u't/circle-arrows.csv").starts_with("series,x,y,name\n"));
     const std::string tips = file_content(directory / "o u't/circle-tips.csv");
     EXPECT_TRUE(tips.starts_with("position,x,y"));
-    EXPECT_NE(outcome.out.find(tips + "# arrows: "), std::string::npos);
+    EXPECT_TRUE(has(outcome.out, tips + "# arrows: "));
 }
 
 TEST(LabFiles, AFailingGnuplotIsAnError) {
@@ -237,8 +229,8 @@ TEST(LabFiles, PicturesAreDrawn) {
     EXPECT_EQ(outcome.code, 0) << outcome.err;
     if (!outcome.err.empty()) GTEST_SKIP() << outcome.err;
     const std::string svg = file_content(directory / "division-term-linear.svg");
-    EXPECT_NE(svg.find("radians per position"), std::string::npos);
-    EXPECT_EQ(svg.find("The division term of 512 dimensions"), std::string::npos); // a page has the title as text
+    EXPECT_TRUE(has(svg, "radians per position"));
+    EXPECT_FALSE(has(svg, "The division term of 512 dimensions")); // a page has the title as text
     EXPECT_TRUE(file_content(directory / "division-term-linear.png").starts_with("\x89PNG"));
 }
 
@@ -259,7 +251,7 @@ TEST(LabReport, ThePageIsSmallAndItsLinksLeadToFiles) {
     EXPECT_GT(links, 30);
     const std::string map = file_content(directory / "pictures/heat-map-128x8.svg");
     if (map.empty()) GTEST_SKIP() << lab::no_gnuplot;
-    EXPECT_NE(map.find("<image style='image-rendering:pixelated' "), std::string::npos); // browsers smooth images
+    EXPECT_TRUE(has(map, "<image style='image-rendering:pixelated' ")); // browsers smooth images
 }
 
 TEST(LabReport, CommandsCanBePasted) {

@@ -1,26 +1,19 @@
 // SPDX-License-Identifier: MIT
 #include "tests/lab/lab_run.h"
 
-#include <cmath>
-
 namespace ordo::lab {
-
-extern const Experiment rotary_experiment;
-
 namespace {
 
 using test::cell;
 
-class LabRotary : public testing::Test {
-protected:
-    static void SetUpTestSuite() { result = std::make_unique<Result>(test::run(rotary_experiment)); }
-    static void TearDownTestSuite() { result.reset(); }
-    static inline std::unique_ptr<Result> result;
-};
+const Result& rotary_result() {
+    static const Result once = test::run(rotary_experiment);
+    return once;
+}
 
 // Su et al. 2021, eq. 16: the identity is exact, and the other sign gives another matrix.
-TEST_F(LabRotary, ProductIsTheRotationOfTheDifference) {
-    const tools::Figures& table = test::table(*result, "product");
+TEST(LabRotary, ProductIsTheRotationOfTheDifference) {
+    const tools::Figures& table = test::table(rotary_result(), "product");
     ASSERT_GE(table.rows.size(), 5u);
     double other_sign = 0;
     for (const auto& row : table.rows) {
@@ -32,8 +25,8 @@ TEST_F(LabRotary, ProductIsTheRotationOfTheDifference) {
 }
 
 // (R_i W_q x)^T (R_j W_k y) = x^T W_q^T R_(j-i) W_k y. Without the transpose, or with the other sign, this fails.
-TEST_F(LabRotary, ScoreNeedsTheTransposeThatThePaperLeavesOut) {
-    const tools::Figures& table = test::table(*result, "corrected");
+TEST(LabRotary, ScoreNeedsTheTransposeThatThePaperLeavesOut) {
+    const tools::Figures& table = test::table(rotary_result(), "corrected");
     ASSERT_EQ(table.rows.size(), 5u);
     for (const auto& row : table.rows) {
         EXPECT_LT(std::abs(test::number(row[3])), 1e-12);
@@ -43,8 +36,8 @@ TEST_F(LabRotary, ScoreNeedsTheTransposeThatThePaperLeavesOut) {
 }
 
 // The cosine and the partial sums of the formula, worked out independently of the engine.
-TEST_F(LabRotary, AlignedScoresAndTheBoundFallAsTheFormulaSays) {
-    const tools::Figures& table = test::table(*result, "distance");
+TEST(LabRotary, AlignedScoresAndTheBoundFallAsTheFormulaSays) {
+    const tools::Figures& table = test::table(rotary_result(), "distance");
     const std::tuple<const char*, double, double> expected[] = {{"1", .970, 31.5},   {"5", .737, 20.9},
                                                                 {"10", .669, 18.0},  {"20", .608, 15.2},
                                                                 {"100", .477, 10.2}, {"1000", .159, 4.5}};
@@ -56,8 +49,8 @@ TEST_F(LabRotary, AlignedScoresAndTheBoundFallAsTheFormulaSays) {
 
 // The mean of the cosines of 100 theta^(-2k/128), worked out independently of the engine. As a bound, the curve lies
 // above the score at every distance (RoFormer, section 3.4.3).
-TEST_F(LabRotary, TheBoundIsDrawnAboveTheScore) {
-    const auto& curves = test::picture<Curves>(*result, "decay");
+TEST(LabRotary, TheBoundIsDrawnAboveTheScore) {
+    const auto& curves = test::picture<Curves>(rotary_result(), "decay");
     ASSERT_EQ(curves.series.size(), 2u);
     ASSERT_GE(curves.series[0].y.size(), 10u);
     for (std::size_t i = 0; i < curves.series[0].y.size(); ++i) {
@@ -67,8 +60,8 @@ TEST_F(LabRotary, TheBoundIsDrawnAboveTheScore) {
     }
 }
 
-TEST_F(LabRotary, GreaterBasesDecayLater) {
-    const auto& curves = test::picture<Curves>(*result, "bases").series;
+TEST(LabRotary, GreaterBasesDecayLater) {
+    const auto& curves = test::picture<Curves>(rotary_result(), "bases").series;
     ASSERT_EQ(curves.size(), 3u);
     for (std::size_t i = 0; i < 3; ++i) {
         const double theta = std::pow(100.0, static_cast<double>(i) + 1);
@@ -81,16 +74,16 @@ TEST_F(LabRotary, GreaterBasesDecayLater) {
 }
 
 // The variance of a product of two standard normal vectors is their width.
-TEST_F(LabRotary, RandomScoresAreNoiseAtEveryDistance) {
-    for (const auto& row : test::table(*result, "distance").rows) {
+TEST(LabRotary, RandomScoresAreNoiseAtEveryDistance) {
+    for (const auto& row : test::table(rotary_result(), "distance").rows) {
         const double mean = test::number(row[1]), error = test::number(row[2]), deviation = test::number(row[3]);
         EXPECT_LT(std::abs(mean), 5 * error);
         EXPECT_NEAR(deviation, std::sqrt(128.0), 1.5);
     }
 }
 
-TEST_F(LabRotary, PositiveExponentLeavesNoSlowPair) {
-    const tools::Figures& table = test::table(*result, "positive-exponent");
+TEST(LabRotary, PositiveExponentLeavesNoSlowPair) {
+    const tools::Figures& table = test::table(rotary_result(), "positive-exponent");
     const double frequency[] = {1, 10, 100, 1000}, left[] = {1.0, -2.566, -.531, .974};
     ASSERT_EQ(table.rows.size(), 4u);
     for (std::size_t k = 0; k < 4; ++k) {
@@ -100,8 +93,8 @@ TEST_F(LabRotary, PositiveExponentLeavesNoSlowPair) {
     }
 }
 
-TEST_F(LabRotary, PairingsDifferByAPermutationAlone) {
-    const tools::Figures& checks = test::table(*result, "checks");
+TEST(LabRotary, PairingsDifferByAPermutationAlone) {
+    const tools::Figures& checks = test::table(rotary_result(), "checks");
     EXPECT_LT(cell(checks, {{"check", "halves, permuted, compared with adjacent"}}, "largest_difference"), 1e-5);
     EXPECT_LT(cell(checks, {{"check", "both positions moved by 1000"}}, "largest_difference"), 1e-4);
 }

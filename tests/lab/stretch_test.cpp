@@ -1,27 +1,20 @@
 // SPDX-License-Identifier: MIT
 #include "tests/lab/lab_run.h"
 
-#include <cmath>
-
 namespace ordo::lab {
-
-extern const Experiment stretch_experiment;
-
 namespace {
 
 using test::cell;
 using test::number;
 
-class LabStretch : public testing::Test {
-protected:
-    static void SetUpTestSuite() { result = std::make_unique<Result>(test::run(stretch_experiment)); }
-    static void TearDownTestSuite() { result.reset(); }
-    static inline std::unique_ptr<Result> result;
-};
+const Result& stretch_result() {
+    static const Result once = test::run(stretch_experiment);
+    return once;
+}
 
 // The formula gives the same rotation and twice the length in the second turn. A norm divides by the length.
-TEST_F(LabStretch, NormTakesTheStretchAway) {
-    const tools::Figures& table = test::table(*result, "after-norm");
+TEST(LabStretch, NormTakesTheStretchAway) {
+    const tools::Figures& table = test::table(stretch_result(), "after-norm");
     ASSERT_EQ(table.rows.size(), 4u); // two periods, a short and a long embedding
     for (const auto& row : table.rows) {
         EXPECT_NEAR(number(row[2]), 2, 1e-5);
@@ -31,8 +24,8 @@ TEST_F(LabStretch, NormTakesTheStretchAway) {
 }
 
 // s(t) |x| = 0.1 (floor(t / 36) + 1) |x| by hand.
-TEST_F(LabStretch, ScaleGrowsByATenthWithEachTurn) {
-    const tools::Figures& table = test::table(*result, "scale");
+TEST(LabStretch, ScaleGrowsByATenthWithEachTurn) {
+    const tools::Figures& table = test::table(stretch_result(), "scale");
     const std::pair<const char*, double> expected[] = {{"0", .1}, {"35", .1}, {"36", .2}, {"107", .3}, {"360", 1.1}};
     for (const auto& [position, step] : expected) {
         const double length = cell(table, {{"position", position}}, "length_before");
@@ -40,8 +33,8 @@ TEST_F(LabStretch, ScaleGrowsByATenthWithEachTurn) {
     }
 }
 
-TEST_F(LabStretch, PositionsAPeriodApartMeetAndNoOthers) {
-    const tools::Figures& table = test::table(*result, "collisions");
+TEST(LabStretch, PositionsAPeriodApartMeetAndNoOthers) {
+    const tools::Figures& table = test::table(stretch_result(), "collisions");
     EXPECT_EQ(cell(table, {{"position", "0"}, {"other", "36"}}, "apart"), 0);
     EXPECT_EQ(cell(table, {{"position", "1"}, {"other", "37"}}, "apart"), 0);
     EXPECT_NEAR(cell(table, {{"position", "1"}, {"other", "36"}}, "apart"), 2 * std::acos(-1) / 36, 1e-9);
@@ -50,24 +43,23 @@ TEST_F(LabStretch, PositionsAPeriodApartMeetAndNoOthers) {
 }
 
 // Each ratio names the length it belongs to. 1 > s(t) |x| holds until floor(t / 36) + 1 exceeds 10 / |x|.
-TEST_F(LabStretch, SentencesNameTheLengthsThatTheyAreOf) {
-    const tools::Figures& table = test::table(*result, "after-norm");
+TEST(LabStretch, SentencesNameTheLengthsThatTheyAreOf) {
+    const tools::Figures& table = test::table(stretch_result(), "after-norm");
     const double small = number(table.rows[0][1]), large = number(table.rows[1][1]);
     const auto digits = [](double value) {
         char buffer[16];
         std::snprintf(buffer, sizeof buffer, "%.3g", value);
         return std::string(buffer);
     };
-    EXPECT_NE(result->found[0].find("a row of length " + digits(large) + " has"), std::string::npos);
-    EXPECT_NE(result->found[1].find("for a length of " + digits(small)), std::string::npos);
+    EXPECT_TRUE(has(stretch_result().found[0], "a row of length " + digits(large) + " has"));
+    EXPECT_TRUE(has(stretch_result().found[1], "for a length of " + digits(small)));
     const int turns = static_cast<int>(std::floor(10 / small));
-    EXPECT_NE(result->pictures[0].title.find("from position " + std::to_string(36 * turns) + " on"), std::string::npos)
-        << result->pictures[0].title;
+    EXPECT_TRUE(has(stretch_result().pictures[0].title, "from position " + std::to_string(36 * turns) + " on"));
 }
 
 // 44 and 710 are near 7 and 113 periods, by convergents of 2 pi.
-TEST_F(LabStretch, WavesOfOneRadianNearlyMeetAt44And710) {
-    const tools::Figures& table = test::table(*result, "near-collisions");
+TEST(LabStretch, WavesOfOneRadianNearlyMeetAt44And710) {
+    const tools::Figures& table = test::table(stretch_result(), "near-collisions");
     EXPECT_NEAR(cell(table, {{"offset", "44"}}, "pair_0_off_by_radians"), .0177, 5e-5);
     EXPECT_NEAR(cell(table, {{"offset", "710"}}, "pair_0_off_by_radians"), 6.0e-5, 5e-7);
     EXPECT_GT(cell(table, {{"offset", "710"}}, "row_distance_width_128"), 1);

@@ -6,46 +6,39 @@
 #include <fstream>
 
 namespace ordo::lab {
-
-extern const Experiment swap_experiment;
-
 namespace {
 
 using test::cell;
 
-class LabSwap : public testing::Test {
-protected:
-    static void SetUpTestSuite() {
-        result = std::make_unique<Result>(
-            test::run(swap_experiment, {"--model", "weights/rope.safetensors", "--model", "weights/none.safetensors",
-                                        "--corpus", "weights/heldout.txt"}));
-    }
-    static void TearDownTestSuite() { result.reset(); }
-    static inline std::unique_ptr<Result> result;
-};
+const Result& swap_result() {
+    static const Result once =
+        test::run(swap_experiment, {"--model", "weights/rope.safetensors", "--model", "weights/none.safetensors",
+                                    "--corpus", "weights/heldout.txt"});
+    return once;
+}
 
-TEST_F(LabSwap, EveryPairRunsOrIsNamed) {
-    const std::size_t pairs = test::table(*result, "pairs").rows.size(),
-                      refused = test::table(*result, "refused").rows.size();
+TEST(LabSwap, EveryPairRunsOrIsNamed) {
+    const std::size_t pairs = test::table(swap_result(), "pairs").rows.size(),
+                      refused = test::table(swap_result(), "refused").rows.size();
     EXPECT_EQ(pairs + refused, 2 * registered_encodings().size());
     bool learned = false;
-    for (const auto& row : test::table(*result, "refused").rows) {
+    for (const auto& row : test::table(swap_result(), "refused").rows) {
         learned |= std::get<std::string>(row[1]) == "learned";
-        EXPECT_NE(std::get<std::string>(row[2]).find("encoding."), std::string::npos); // names the missing tensor
+        EXPECT_TRUE(has(std::get<std::string>(row[2]), "encoding.")); // names the missing tensor
     }
     EXPECT_TRUE(learned);
 }
 
-TEST_F(LabSwap, TheOwnEncodingCostsNothingMoreAndAnotherDoes) {
-    const tools::Figures& table = test::table(*result, "pairs");
+TEST(LabSwap, TheOwnEncodingCostsNothingMoreAndAnotherDoes) {
+    const tools::Figures& table = test::table(swap_result(), "pairs");
     EXPECT_EQ(cell(table, {{"trained_with", "rope"}, {"run_with", "rope"}}, "nll_over_own"), 0);
     EXPECT_GT(cell(table, {{"trained_with", "rope"}, {"run_with", "none"}}, "nll_over_own"), 0.5);
     EXPECT_GT(cell(table, {{"trained_with", "none"}, {"run_with", "rope"}}, "nll_over_own"), 0.1);
 }
 
-TEST_F(LabSwap, NothingIsSwappedWithoutForce) {
+TEST(LabSwap, NothingIsSwappedWithoutForce) {
     const std::string all = std::to_string(2 * (registered_encodings().size() - 1));
-    EXPECT_NE(result->found.back().find(all + " of " + all), std::string::npos) << result->found.back();
+    EXPECT_TRUE(has(swap_result().found.back(), all + " of " + all));
 }
 
 TEST(LabSwapCorpus, AnEmptyOneIsAnErrorOfTheText) {
@@ -57,7 +50,7 @@ TEST(LabSwapCorpus, AnEmptyOneIsAnErrorOfTheText) {
         FAIL();
     } catch (const Error& error) {
         EXPECT_EQ(error.code, ErrorCode::usage) << error.what();
-        EXPECT_NE(std::string(error.what()).find("empty.txt: expected"), std::string::npos) << error.what();
+        EXPECT_TRUE(has(error.what(), "empty.txt: expected")) << error.what();
     }
 }
 

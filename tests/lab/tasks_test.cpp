@@ -5,29 +5,19 @@
 #include "tools/lab/study/judgement.h"
 #include "tools/lab/trained/task_runs.h"
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cmath>
-
 namespace ordo::lab {
 namespace {
 
 // One token that another always follows. It takes some tens of steps to learn.
 Recipe trivial(double solved) {
-    Recipe r;
+    Recipe r{.batch = 2, .length = 4, .steps = 400, .lr = 1e-2, .solved = solved, .decay = 30};
     r.trunk.vocab_size = 8;
     r.trunk.n_layers = 1;
     r.trunk.d_model = 16;
     r.trunk.n_heads = r.trunk.n_kv_heads = 2;
     r.trunk.d_head = 8;
     r.trunk.d_ff = 16;
-    r.trunk.context = r.length = 4;
-    r.batch = 2;
-    r.steps = 400;
-    r.lr = 1e-2;
-    r.solved = solved;
-    r.decay = 30;
+    r.trunk.context = 4;
     r.draw = [](std::uint64_t, int, std::span<Token> tokens, std::span<Token> targets) {
         std::fill(tokens.begin(), tokens.end(), 3);
         std::fill(targets.begin(), targets.end(), 5);
@@ -38,7 +28,7 @@ Recipe trivial(double solved) {
 int steps_until(double solved) {
     int steps = 0;
     Meter meter(1, "", [](const std::string&) {});
-    small_model(trivial(solved), "none", 1, 4, meter, &steps);
+    small_model(trivial(solved), "none", 1, meter, &steps);
     return steps;
 }
 
@@ -57,9 +47,10 @@ TEST(LabTasks, ScoreCountsSymbolsAndEndsApart) {
     Recipe recipe = recipe_of(task);
     recipe.steps = 60; // so that there are right answers, wrong ones and ends
     recipe.solved = 0;
+    recipe.positions = task.tokens(13);
     Meter meter(1, "", [](const std::string&) {});
     const int length = 13, samples = 5;
-    const Model model = small_model(recipe, "rope", 1, task.tokens(length), meter);
+    const Model model = small_model(recipe, "rope", 1, meter);
     const TaskScore found = score(model, task, length, samples, 9);
     TaskScore expected;
     for (int i = 0; i < samples; ++i) {
@@ -126,8 +117,7 @@ TEST_F(LabTaskVerdicts, OfTheOrderOverTasksAreOfMeans) {
               "The published order, mean share of correct symbols beyond the trained length: `none` over alibi 0.210 "
               "+- 0.043 on 2 tasks, held.");
     const TaskRuns partly{run_of(50), run_of(50), run_of(44, false)};
-    EXPECT_NE(outcomes_of(plan, {{low, high}, {high, partly}}).at(3).find("-0.300 +- 0 on 1 task, missed"),
-              std::string::npos);
+    EXPECT_TRUE(has(outcomes_of(plan, {{low, high}, {high, partly}}).at(3), "-0.300 +- 0 on 1 task, missed"));
 }
 
 // Only the two seeds in which both solved the task count. The third would have reversed the verdict.
@@ -206,12 +196,7 @@ protected:
         ordo::test::put_file(dir.path() / folder / task_runs_file, text);
     }
     std::string refusal() const {
-        try {
-            gather_tasks(task_run_files(dir.path()));
-        } catch (const Error& error) {
-            return error.what();
-        }
-        return "";
+        return error_of([&] { gather_tasks(task_run_files(dir.path())); });
     }
     ordo::test::TempDir dir;
 };
@@ -239,7 +224,7 @@ TEST_F(LabTaskFiles, WhatNotAllHaveIsLeftOutByName) {
     EXPECT_EQ(all.plan.seeds, 1);
     EXPECT_EQ(all.left_out, "seed 2");
     put("a", {"alibi"}, {{of_seed(3, 30)}});
-    EXPECT_NE(refusal().find("expected a seed that all encodings have"), std::string::npos);
+    EXPECT_TRUE(has(refusal(), "expected a seed that all encodings have"));
 }
 
 TEST_F(LabTaskFiles, AreRefusedByLine) {
@@ -247,17 +232,14 @@ TEST_F(LabTaskFiles, AreRefusedByLine) {
     put("b", {"none"}, {{of_seed(1, 30)}}); // an exact repeat
     EXPECT_EQ(refusal(), "");
     put("b", {"none"}, {{of_seed(1, 31)}});
-    EXPECT_NE(refusal().find("tasks-runs.csv: line 3: expected one result of copy, none, seed 1"), std::string::npos);
-    put_text("b", "task,encoding,seed,steps,times,length,examples,exact,asked,right,ended\ncopy,none,2,10,1,10,50,50,"
-                  "500,500,x\n");
-    EXPECT_NE(refusal().find("line 2: expected a number, found 'x'"), std::string::npos);
-    put_text("b", "task,encoding,seed,steps,times,length,examples,exact,asked,right,ended\ncopy,none,2,10,1.5,15,50,50,"
-                  "500,500,0\n");
-    EXPECT_NE(refusal().find("expected each run at the same lengths"), std::string::npos);
+    EXPECT_TRUE(has(refusal(), "tasks-runs.csv: line 3: expected one result of copy, none, seed 1"));
+    const std::string header = "task,encoding,seed,steps,times,length,examples,exact,asked,right,ended\n";
     const auto refused = [&](const std::string& rows, const std::string& phrase) {
-        put_text("b", "task,encoding,seed,steps,times,length,examples,exact,asked,right,ended\n" + rows);
-        EXPECT_NE(refusal().find("tasks-runs.csv: " + phrase), std::string::npos) << refusal();
+        put_text("b", header + rows);
+        EXPECT_TRUE(has(refusal(), "tasks-runs.csv: " + phrase));
     };
+    refused("copy,none,2,10,1,10,50,50,500,500,x\n", "line 2: expected a number, found 'x'");
+    refused("copy,none,2,10,1.5,15,50,50,500,500,0\n", "line 2: expected each run at the same lengths");
     refused(",,0,0,1,10,64,64,640,640,0\n", "line 2: expected some of copy, reverse"); // without task and encoding
     refused("copied,none,2,10,1,10,50,50,500,500,0\n", "line 2: expected some of copy, reverse");
     refused("copy,none,2,10,1,10,50,51,500,500,0\n", "line 2: expected from 0 to 50 exact answers");
@@ -271,13 +253,11 @@ TEST_F(LabTaskFiles, AreRefusedByLine) {
             "line 3: expected each run to be asked 50 examples");
     refused("copy,none,1,999,1,10,50,50,100,100,0\ncopy,none,1,999,2,20,50,0,100,30,0\n", // 1000 steps
             "line 3: expected one result of copy, none, seed 1");
-    put_text("a", "task,encoding,seed,steps,times,length,examples,exact,asked,right,ended\ncopy,none,2,10,2,20,50,50,"
-                  "500,500,0\n"); // even a single file begins with the trained length
-    EXPECT_NE(refusal().find("a/tasks-runs.csv: line 2: expected each run at the same lengths, from the trained one"),
-              std::string::npos);
+    put_text("a", header + "copy,none,2,10,2,20,50,50,500,500,0\n"); // even one file begins with the trained length
+    EXPECT_TRUE(has(refusal(), "a/tasks-runs.csv: line 2: expected each run at the same lengths, from the trained"));
     put_text("b", "task,encoding\n");
     put("a", {"none"}, {{of_seed(1, 30)}});
-    EXPECT_NE(refusal().find("expected a column seed"), std::string::npos);
+    EXPECT_TRUE(has(refusal(), "expected a column seed"));
 }
 
 // A folder of such files together with one of weights.
@@ -294,12 +274,8 @@ TEST_F(LabTaskFiles, StandBesideWeights) {
     EXPECT_EQ(std::count(result.found.begin(), result.found.end(),
                          "Tasks, from 1 file: 1 seed of each of 2 encodings on 1 task."),
               1);
-    try { // a folder of runs does not replace the shipped weights
-        test::run("extrapolate", {"--model", runs.c_str(), "--corpus", corpus.c_str()});
-        ADD_FAILURE();
-    } catch (const Error& error) {
-        EXPECT_NE(std::string_view(error.what()).find("expected weights"), std::string_view::npos) << error.what();
-    }
+    const auto extrapolate = [&] { test::run("extrapolate", {"--model", runs.c_str(), "--corpus", corpus.c_str()}); };
+    EXPECT_TRUE(has(error_of(extrapolate), "expected weights")); // runs do not replace the shipped weights
 }
 
 TEST(LabTaskShares, AreEmptyWhereThereAreNoPositions) {

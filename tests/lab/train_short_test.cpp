@@ -3,13 +3,9 @@
 #include "tools/lab/trained/letter_source.h"
 
 #include <array>
-#include <cmath>
 #include <set>
 
 namespace ordo::lab {
-
-extern const Experiment train_short_experiment;
-
 namespace {
 
 using test::number;
@@ -21,8 +17,7 @@ TEST(LabLetterSource, TwoLettersMostlyFollow) {
     const std::vector<Token> text = LetterSource().window(1, 7, 16000);
     ASSERT_EQ(text.size(), 16001u);
     std::array<std::array<int, 16>, 16> counts{};
-    for (std::size_t i = 0; i + 1 < text.size(); ++i)
-        ++counts[static_cast<std::size_t>(text[i])][static_cast<std::size_t>(text[i + 1])];
+    for (std::size_t i = 0; i + 1 < text.size(); ++i) ++counts[text[i]][text[i + 1]];
     int letters = 0;
     for (auto& followers : counts) {
         std::sort(followers.rbegin(), followers.rend());
@@ -31,8 +26,7 @@ TEST(LabLetterSource, TwoLettersMostlyFollow) {
         if (all < 500) continue; // a rare letter
         ++letters;
         for (const int i : {0, 1})
-            EXPECT_NEAR(followers[static_cast<std::size_t>(i)] / static_cast<double>(all), 0.45625,
-                        4 * 0.5 / std::sqrt(all));
+            EXPECT_NEAR(followers[i] / static_cast<double>(all), 0.45625, 4 * 0.5 / std::sqrt(all));
         EXPECT_LT(followers[2] / static_cast<double>(all), 0.03);
     }
     EXPECT_GE(letters, 8);

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT
 // Errors of `ordo lab word-order` and `ordo lab tasks`. Other tests in this folder check their computations part by
 // part.
+#include "tests/lab/has.h"
 #include "tests/temp_dir.h"
 #include "tests/tools/program.h"
 
 #include <fstream>
-#include <gtest/gtest.h>
 
 namespace {
 
+using namespace ordo;
 using namespace ordo::test;
 
 TEST(LabTrainedExperiments, RefuseTasksThatThereAreNot) {
@@ -27,9 +28,9 @@ TEST(LabTrainedExperiments, SkipWhatACorpusHasNoWordsFor) {
     ASSERT_EQ(outcome.code, 0) << outcome.err;
     for (const char* phrase : {"The corpus lacks 'food', 'carbohydrates', 'are'", "Expectation 1 could not be tested",
                                "Expectation 4 held", "accuracy_1", "After \\\"good is\\\""})
-        EXPECT_NE(outcome.out.find(phrase), std::string::npos) << phrase;
+        EXPECT_TRUE(has(outcome.out, phrase));
     for (const char* phrase : {"After \\\"food is\\\"", "nan", "(chance ", "models is -"})
-        EXPECT_EQ(outcome.out.find(phrase), std::string::npos) << phrase;
+        EXPECT_FALSE(has(outcome.out, phrase));
 }
 
 TEST(LabTrainedExperiments, RefuseCorporaThatTheyCannotRead) {
@@ -50,9 +51,9 @@ TEST(LabTrainedExperiments, SayWhatACorpusDoesNotLetThemAsk) {
     for (const char* phrase : {"Expectation 1 could not be tested", "Expectation 2 could not be tested",
                                "Expectation 3 could not be tested", "Expectation 5 could not be tested",
                                "the corpus known by heart has -,", "which begins no sentence of the corpus"})
-        EXPECT_NE(outcome.out.find(phrase), std::string::npos) << phrase;
+        EXPECT_TRUE(has(outcome.out, phrase));
     for (const char* phrase : {"nan", "inf to", "1 seeds", "second `none`", "the corpus goes on with another word"})
-        EXPECT_EQ(outcome.out.find(phrase), std::string::npos) << phrase;
+        EXPECT_FALSE(has(outcome.out, phrase));
 }
 
 } // namespace

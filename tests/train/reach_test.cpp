@@ -47,7 +47,7 @@ TEST_F(Training, TheModelsOfTheLabTooHaveAPositionForEachToken) {
     r.length = r.trunk.context;
     r.draw = [](auto, auto, auto, auto) { FAIL() << "trained"; };
     lab::Meter meter(1, "training", [](const std::string&) {});
-    EXPECT_EQ(refusal([&] { lab::small_model(r, "learned:length=23", 1, r.length, meter); }), expected(23, 24));
+    EXPECT_EQ(refusal([&] { lab::small_model(r, "learned:length=23", 1, meter); }), expected(23, 24));
     EXPECT_EQ(refusal([&] { lab::check_recipe(r, "learned:length=2"); }), expected(2, 24));
 
     std::vector<float> x(8 * 5);

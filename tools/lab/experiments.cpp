@@ -10,10 +10,6 @@
 
 namespace ordo::lab {
 
-#define ORDO_EXPERIMENT(name) extern const Experiment name##_experiment;
-#include "tools/lab/list.def"
-#undef ORDO_EXPERIMENT
-
 namespace {
 
 const Experiment* const list[] = {
@@ -59,42 +55,31 @@ void make_printable(std::string& text) {
     text = std::move(safe);
 }
 
-void make_printable(std::vector<std::string>& texts) {
+template <class... Lists>
+void make_printable(std::vector<std::string>& texts, Lists&... more) {
     for (std::string& text : texts) make_printable(text);
-}
-
-void make_printable(tools::Figures& figures) {
-    make_printable(figures.columns);
-    for (auto& row : figures.rows)
-        for (tools::Cell& cell : row)
-            if (auto* text = std::get_if<std::string>(&cell)) make_printable(*text);
-}
-
-void make_printable(Picture& picture) {
-    for (std::string* text : {&picture.title, &picture.x_label, &picture.y_label}) make_printable(*text);
-    if (auto* map = std::get_if<HeatMap>(&picture.content)) {
-        make_printable(map->x_names);
-        make_printable(map->y_names);
-        return;
-    }
-    auto& curves = std::get<Curves>(picture.content);
-    make_printable(curves.x_names);
-    for (Series& series : curves.series) {
-        make_printable(series.label);
-        make_printable(series.names);
-    }
-    for (Reference& reference : curves.references) make_printable(reference.label);
+    (make_printable(more), ...);
 }
 
 void make_printable(Result& result) {
+    make_printable(result.answer);
+    make_printable(result.expected, result.found, result.notes);
     for (NamedFigures& table : result.tables) {
         make_printable(table.title);
-        make_printable(table.figures);
+        make_printable(table.figures.columns);
+        for (auto& row : table.figures.rows)
+            for (tools::Cell& cell : row)
+                if (auto* text = std::get_if<std::string>(&cell)) make_printable(*text);
     }
-    for (Picture& picture : result.pictures) make_printable(picture);
-    make_printable(result.answer);
-    for (std::vector<std::string>* sentences : {&result.expected, &result.found, &result.notes})
-        make_printable(*sentences);
+    for (Picture& picture : result.pictures) {
+        for (std::string* text : {&picture.title, &picture.x_label, &picture.y_label}) make_printable(*text);
+        if (auto* map = std::get_if<HeatMap>(&picture.content)) make_printable(map->x_names, map->y_names);
+        if (auto* curves = std::get_if<Curves>(&picture.content)) {
+            make_printable(curves->x_names);
+            for (Series& series : curves->series) make_printable(series.label), make_printable(series.names);
+            for (Reference& reference : curves->references) make_printable(reference.label);
+        }
+    }
 }
 
 } // namespace

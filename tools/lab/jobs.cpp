@@ -1,21 +1,14 @@
 // SPDX-License-Identifier: MIT
-#include "tools/lab/jobs.h"
+// A sweep over encodings and seeds as shell commands, for machines that take them one by one.
+#include "tools/lab/lab.h"
 
 #include "core/error.h"
+#include "tools/lab/report/report.h"
 
 #include <sstream>
 
 namespace ordo::lab {
 namespace {
-
-// Quotes text as one word of a shell.
-std::string quoted(const std::string& text) {
-    constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./=:,+";
-    if (!text.empty() && text.find_first_not_of(plain) == std::string::npos) return text;
-    std::string out = "'";
-    for (const char c : text) c == '\'' ? out += "'\\''" : out += c;
-    return out + "'";
-}
 
 // Each line is a command. Rejects text that would end it.
 void check_one_line(const std::string& text, std::string_view what) {
@@ -27,7 +20,7 @@ void check_one_line(const std::string& text, std::string_view what) {
 
 // A path that no program mistakes for an option.
 std::string path_word(const std::string& path) {
-    return quoted((path.starts_with('-') ? "./" : "") + path);
+    return shell_word((path.starts_with('-') ? "./" : "") + path);
 }
 
 // "rotate-stretch:period=6" as part of a file's name.
@@ -61,12 +54,12 @@ std::vector<std::string> jobs_of(const Request& request, const std::filesystem::
             const std::string seed = std::to_string(request.seed + static_cast<std::uint64_t>(i));
             const std::string name = (directory / (file_part(spec) + "-" + seed)).string();
             if (a.has("corpus"))
-                jobs.push_back("ordo train " + path_word(a.text("corpus")) + " --encoding " + quoted(spec) +
+                jobs.push_back("ordo train " + path_word(a.text("corpus")) + " --encoding " + shell_word(spec) +
                                " --seed " + seed + " --keep last --threads 1 --quiet --resume --checkpoint " +
                                path_word(name + ".checkpoint") + " --log " + path_word(name + ".csv") + " --out " +
                                path_word(name + ".safetensors") + (a.has("train") ? " " + a.text("train") : ""));
             for (const std::string& task : tasks)
-                jobs.push_back("ordo lab tasks --tasks " + quoted(task) + " --encodings " + quoted(spec) +
+                jobs.push_back("ordo lab tasks --tasks " + shell_word(task) + " --encodings " + shell_word(spec) +
                                " --alone --seed " + seed + " --seeds 1 --threads 1 --quiet --out " +
                                path_word(name + "-" + task));
         }

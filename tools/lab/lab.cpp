@@ -7,7 +7,6 @@
 #include "tools/lab/drawing/draw.h"
 #include "tools/lab/drawing/plot.h"
 #include "tools/lab/drawing/render.h"
-#include "tools/lab/jobs.h"
 #include "tools/lab/report/report.h"
 #include "tools/terminal/signals.h"
 #include "tools/terminal/terminal.h"
@@ -70,10 +69,10 @@ int list_experiments(const Arguments& arguments) {
     Figures figures{{"experiment", "time on two cores", "with --quick", "question", "options"}, {}};
     double all = 0, all_quick = 0;
     for (const Experiment* experiment : lab::experiments()) {
-        figures.add(std::string(experiment->name), lab::duration_text(experiment->seconds),
-                    lab::duration_text(experiment->quick_seconds), std::string(experiment->summary),
+        figures.add(std::string(experiment->name), lab::duration_text(experiment->seconds.full),
+                    lab::duration_text(experiment->seconds.quick), std::string(experiment->summary),
                     option_names(*experiment));
-        all += experiment->seconds, all_quick += experiment->quick_seconds;
+        all += experiment->seconds.full, all_quick += experiment->seconds.quick;
     }
     figures.add(std::string("report"), lab::duration_text(all), lab::duration_text(all_quick),
                 std::string("all of them as one page: ordo lab report DIR"), std::string());
@@ -97,13 +96,19 @@ std::string shown(const Experiment& experiment, const lab::Result& result, const
     return lab::text_of(experiment, result, lab::screen_of_stdout(), arguments.has("all"));
 }
 
-int report(const Arguments& arguments) {
-    if (arguments.operand(1).empty()) fail(ErrorCode::usage, "lab: report: expected a directory, found none");
+// The directory of `report` and `jobs`, which take some of the options.
+std::string directory_of(const Arguments& arguments, std::initializer_list<std::string_view> taken, const char* hint) {
+    const std::string& verb = arguments.operand();
+    if (arguments.operand(1).empty()) fail(ErrorCode::usage, "lab: ", verb, ": expected a directory, found none");
     for (const OptionGroup& group : lab_verb.groups.first(2))
         for (const Option& option : group.options)
-            if (arguments.has(option.name) && option.name != "seed" && option.name != "quick")
-                fail(ErrorCode::usage, "lab: report does not take --", option.name, ", only --seed and --quick");
-    const std::filesystem::path directory = arguments.operand(1);
+            if (arguments.has(option.name) && std::find(taken.begin(), taken.end(), option.name) == taken.end())
+                fail(ErrorCode::usage, "lab: ", verb, " does not take --", option.name, hint);
+    return arguments.operand(1);
+}
+
+int report(const Arguments& arguments) {
+    const std::filesystem::path directory = directory_of(arguments, {"seed", "quick"}, ", only --seed and --quick");
     stop_softly();
     const int code = lab::write_report(arguments, directory, lab::experiments());
     const auto [html, markdown] = lab::page_names(code == stop_code());
@@ -111,28 +116,21 @@ int report(const Arguments& arguments) {
     return code;
 }
 
-// Options besides --seed.
-constexpr std::string_view jobs_options[] = {"seeds", "encodings", "corpus", "tasks", "train"};
-
 int jobs(const Arguments& arguments) {
-    if (arguments.operand(1).empty()) fail(ErrorCode::usage, "lab: jobs: expected a directory, found none");
-    for (const OptionGroup& group : lab_verb.groups.first(2))
-        for (const Option& option : group.options)
-            if (arguments.has(option.name) && option.name != "seed" &&
-                std::find(std::begin(jobs_options), std::end(jobs_options), option.name) == std::end(jobs_options))
-                fail(ErrorCode::usage, "lab: jobs does not take --", option.name);
+    const std::string directory =
+        directory_of(arguments, {"seed", "seeds", "encodings", "corpus", "tasks", "train"}, "");
     const lab::Request request{.arguments = arguments, .seed = parse_seed(arguments.text("seed"), "option --seed")};
-    const std::vector<std::string> all = lab::jobs_of(request, arguments.operand(1));
+    const std::vector<std::string> all = lab::jobs_of(request, directory);
     std::error_code error;
-    std::filesystem::create_directories(arguments.operand(1), error);
-    if (error) fail(ErrorCode::io, printable(arguments.operand(1)), ": cannot be made: ", error.message());
+    std::filesystem::create_directories(directory, error);
+    if (error) fail(ErrorCode::io, printable(directory), ": cannot be made: ", error.message());
     std::string text;
     for (const std::string& job : all) text += job + "\n";
     write_out(text);
     if (!arguments.has("quiet"))
         write_message(std::to_string(all.size()) +
-                      " commands, which any machine may run in any order; ordo lab compare --model " +
-                      arguments.operand(1) + " compares the results so far");
+                      " commands, which any machine may run in any order; ordo lab compare --model " + directory +
+                      " compares the results so far");
     return 0;
 }
 
@@ -150,8 +148,8 @@ std::string help(const Arguments& arguments) {
     shown.push_back(common_group);
     const std::string name = "lab " + std::string(experiment.name);
     const std::string details = std::string(experiment.details) + "\n\nTakes about " +
-                                lab::duration_text(experiment.seconds) + " on two cores, with --quick about " +
-                                lab::duration_text(experiment.quick_seconds) + ".";
+                                lab::duration_text(experiment.seconds.full) + " on two cores, with --quick about " +
+                                lab::duration_text(experiment.seconds.quick) + ".";
     return help_text(
         Verb{.name = name, .operand = {}, .summary = experiment.summary, .details = details, .groups = shown});
 }

@@ -6,6 +6,8 @@
 #include "tools/cli/options.h"
 #include "tools/terminal/output.h"
 
+#include <cmath>
+
 namespace ordo::lab {
 
 // ---- Pictures ---------------------------------------------------------------------------------
@@ -15,8 +17,14 @@ struct Series {
     std::vector<double> x = {}, y = {};      // of equal size
     std::vector<double> low = {}, high = {}; // the interval around y; may be empty
     std::vector<std::string> names = {};     // of points, next to each in files; may be empty
-    // A value of steps holds until the next point; arrows start at Curves::origin.
+    // A value of steps holds until the next point; arrows start at (0, 0).
     enum class Style { line, points, line_points, steps, arrows } style = Style::line;
+
+    void add(double at, double value) { x.push_back(at), y.push_back(value); }
+    void add(double at, double value, double least, double most) {
+        add(at, value);
+        low.push_back(least), high.push_back(most);
+    }
 };
 
 // A series without points.
@@ -40,14 +48,20 @@ struct Curves {
     bool square = false;                   // the same scale on both axes
     std::string interval = {};             // the meaning of Series::low and high: "95 % interval"
     std::vector<std::string> x_names = {}; // of x = 0, 1, ...; empty: numbers
-    double origin_x = 0, origin_y = 0;
+
+    // The place of a value on an axis.
+    double on_x(double x) const { return log_x ? std::log10(x) : x; }
+    double on_y(double y) const { return log_y ? std::log10(y) : y; }
+    Series& add(std::string label, Series::Style style = Series::Style::line) {
+        return series.emplace_back(lab::series(std::move(label), style));
+    }
 };
 
-// Cell (row, column) is at y = first_y + row, x = first_x + column. Row 0 is at the top.
+// Cell (row, column) is at y = first_y + row, x = column. Row 0 is at the top.
 struct HeatMap {
     std::vector<std::vector<double>> values = {}; // NaN: blank, such as a masked entry
     std::string blank = {};                       // the meaning of a blank cell: "refused"
-    int first_x = 0, first_y = 0;
+    int first_y = 0;
     std::string value_label = {};                        // of the colour bar, with its unit
     std::vector<std::string> x_names = {}, y_names = {}; // empty: numbers
     bool diverging = true; // colours diverge from zero; otherwise they run from the smallest to the largest value
@@ -106,13 +120,20 @@ struct Request {
 };
 
 struct Experiment {
+    struct Seconds {
+        double full = 1, quick = 1;
+    };
     std::string_view name;
-    std::string_view summary;                  // the question, as a sentence
-    std::string_view details;                  // the computation, with sources
-    std::span<const std::string_view> options; // names of the verb's options that it takes besides the common ones
-    double seconds = 1, quick_seconds = 1;     // approximate duration on two cores
+    std::string_view summary;                   // the question, as a sentence
+    std::string_view details;                   // the computation, with sources
+    std::vector<std::string_view> options = {}; // names of the verb's options that it takes besides the common ones
+    Seconds seconds = {};                       // approximate duration on two cores
     Result (*run)(const Request&);
 };
+
+#define ORDO_EXPERIMENT(name) extern const Experiment name##_experiment;
+#include "tools/lab/list.def"
+#undef ORDO_EXPERIMENT
 
 // All experiments in the order of the report. A new one is a file and a line in list.def.
 std::span<const Experiment* const> experiments();
@@ -122,6 +143,11 @@ const Experiment& find_experiment(std::string_view name);
 // Runs an experiment and checks its result: as many cells as columns, as many y as x, a file name for each table and
 // picture, and an answer.
 Result run(const Experiment& experiment, const Request& request);
+
+// One shell command per line: `ordo train` on --corpus for each encoding and seed, with the options of --train, and
+// `ordo lab tasks` for each encoding, seed and task of --tasks. The commands write into the directory. Throws
+// Error(usage) if both --corpus and --tasks are missing.
+std::vector<std::string> jobs_of(const Request& request, const std::filesystem::path& directory);
 
 } // namespace ordo::lab
 

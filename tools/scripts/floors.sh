@@ -5,8 +5,8 @@
 #     which are on the same floor. Of our headers, a public header includes only ordo.h, and ordo.h only encoding.h;
 #   - a kernel uses no threads, and an architecture no ops or kernels;
 #   - the floors above the engine have this order: models; in tools measure, terminal, cli, model, train, lab and verbs;
-#     bench; the mains; tests. In tools/lab it is math, lab.h, drawing, study, the experiments (claims, shipped,
-#     trained), report, and the files that gather them;
+#     bench; the mains; tests. In tools/lab it is math, lab.h with list.def, drawing, study, the experiments (claims,
+#     shipped, trained), report, and the files that gather them;
 #   - each foreign library is included in one place (engine/examples are other people's programs, and are not checked);
 #   - every encoding and every architecture with a file is in its list;
 #   - a file starts with its licence and has a limited length.
@@ -39,7 +39,7 @@ function rank(path) {
     if (path ~ /^tools\/model\//) return 9.5
     if (path ~ /^tools\/train\//) return 10
     if (path ~ /^tools\/lab\/math\//) return 10.1
-    if (path ~ /^tools\/lab\/lab.h$/) return 10.2
+    if (path ~ /^tools\/lab\/(lab\.h|list\.def)$/) return 10.2
     if (path ~ /^tools\/lab\/drawing\//) return 10.3
     if (path ~ /^tools\/lab\/study\//) return 10.35
     if (path ~ /^tools\/lab\/(claims|shipped|trained)\//) return 10.4

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: MIT
 // RoPE: how fast each pair of columns rotates, and its angle at each position.
-#include "core/error.h"
-#include "tools/lab/lab.h"
-#include "tools/lab/math/numbers.h"
-#include "tools/lab/study/encodings.h"
+#include "tools/lab/study/prelude.h"
 
 namespace ordo::lab {
 namespace {
@@ -14,7 +11,7 @@ constexpr std::size_t shown_pairs = 8;
 // The cosine of the angle: a row for each position, a column for each pair.
 HeatMap cosines(const LooseEncoding& rope) {
     HeatMap map{.values = std::vector<Vector>(positions), .value_label = "cos of the angle"};
-    for (const auto& row : rope.table(positions).rows) map.values[static_cast<std::size_t>(row[0])].push_back(row[3]);
+    for (const auto& row : rope.table(positions).rows) map.values[row[0]].push_back(row[3]);
     return map;
 }
 
@@ -28,8 +25,7 @@ Result run(const Request& request) {
     Figures table{{"pair", "frequency", "positions_per_turn", "angle_at_1000", "turns_by_then"}, {}};
     const std::size_t pairs = frequencies.size(), step = std::max<std::size_t>(1, pairs / shown_pairs);
     for (std::size_t k = 0; k < pairs; k = k + step < pairs || k + 1 == pairs ? k + step : pairs - 1)
-        table.add(static_cast<std::int64_t>(k), frequencies[k], turn / frequencies[k], angles[k],
-                  static_cast<std::int64_t>(angles[k] / turn));
+        add_row(table, k, frequencies[k], turn / frequencies[k], angles[k], static_cast<int>(angles[k] / turn));
     const auto slow = std::count_if(angles.begin(), angles.end(), [](double angle) { return angle < turn; });
 
     const std::string head = text("a head of ", width);
@@ -51,19 +47,14 @@ Result run(const Request& request) {
     return result;
 }
 
-constexpr std::string_view options[] = {"dim"};
-
 } // namespace
 
-extern const Experiment angles_experiment;
-const Experiment angles_experiment = {
+const Experiment angles_experiment{
     .name = "angles",
     .summary = "How fast does each pair of RoPE rotate?",
     .details =
         "Frequencies and angles of a head of --dim (128) columns. Su et al. 2021, arXiv 2104.09864, section 3.2.2.",
-    .options = options,
-    .seconds = 1,
-    .quick_seconds = 1,
+    .options = {"dim"},
     .run = run};
 
 } // namespace ordo::lab

@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The vector (1, 1) encoded at each of the positions 1 to 8: where the tips of the arrows lie.
-#include "tools/lab/lab.h"
-#include "tools/lab/study/encodings.h"
-
-#include <algorithm>
-#include <cmath>
+#include "tools/lab/study/prelude.h"
 
 namespace ordo::lab {
 namespace {
@@ -13,10 +9,8 @@ constexpr int first = 1, last = 8;
 
 Series unit_circle() {
     Series circle{.label = "circle of radius 1 about (1, 1)"};
-    for (int i = 0; i <= 120; ++i) {
-        circle.x.push_back(1 + std::cos(2 * std::numbers::pi * i / 120));
-        circle.y.push_back(1 + std::sin(2 * std::numbers::pi * i / 120));
-    }
+    for (int i = 0; i <= 120; ++i)
+        circle.add(1 + std::cos(2 * std::numbers::pi * i / 120), 1 + std::sin(2 * std::numbers::pi * i / 120));
     return circle;
 }
 
@@ -39,10 +33,9 @@ Result run(const Request&) {
             step_error = std::max(step_error, std::abs(std::abs(angle) - 1));
             turned = angle;
         }
-        arrows.x.push_back(1 + dx);
-        arrows.y.push_back(1 + dy);
+        arrows.add(1 + dx, 1 + dy);
         arrows.names.push_back(std::to_string(first + static_cast<int>(i)));
-        tips.figures.add(std::int64_t{first} + static_cast<std::int64_t>(i), 1 + dx, 1 + dy, off, turned);
+        add_row(tips.figures, std::int64_t{first} + i, 1 + dx, 1 + dy, off, turned);
     }
     Result result;
     result.expected = {
@@ -63,15 +56,11 @@ Result run(const Request&) {
 
 } // namespace
 
-extern const Experiment circle_experiment;
-const Experiment circle_experiment = {
+const Experiment circle_experiment{
     .name = "circle",
     .summary = "The vector (1, 1) is moved by positions 1 to 8: is there a pattern?",
     .details = "Two dimensions of the sinusoidal encoding, PE(p) = (sin p, cos p), added to (1, 1). The arrows alone "
                "look unpredictable; the picture adds the circle on which their tips lie.",
-    .options = {},
-    .seconds = 1,
-    .quick_seconds = 1,
     .run = run};
 
 } // namespace ordo::lab

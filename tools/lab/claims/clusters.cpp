@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Which rows of the sinusoidal table are near each other. A t-SNE map shows it, and exact distances explain it.
-#include "tools/lab/lab.h"
-#include "tools/lab/math/numbers.h"
 #include "tools/lab/math/tsne.h"
-#include "tools/lab/study/encodings.h"
-
-#include <map>
+#include "tools/lab/study/prelude.h"
 
 namespace ordo::lab {
 namespace {
@@ -21,14 +17,15 @@ struct Profile {
 Profile profile_of(const Table& table) {
     Profile profile{{0}, 0};
     for (std::size_t offset = 1; offset < table.rows.size(); ++offset) {
-        double sum = 0, least = HUGE_VAL, most = 0;
+        double sum = 0;
+        Sample distances;
         for (std::size_t p = 0; p + offset < table.rows.size(); ++p) {
             const double d = distance(table.rows[p], table.rows[p + offset]);
+            distances.add(d);
             sum += d;
-            least = std::min(least, d), most = std::max(most, d);
         }
         profile.mean.push_back(sum / static_cast<double>(table.rows.size() - offset));
-        profile.spread = std::max(profile.spread, most - least);
+        profile.spread = std::max(profile.spread, distances.most() - distances.least());
     }
     return profile;
 }
@@ -54,19 +51,10 @@ std::string counts_text(const Counts& counts) {
     return text;
 }
 
-// All offsets, sorted from the nearest rows to the farthest.
-std::vector<std::size_t> by_nearness(const Profile& profile) {
-    std::vector<std::size_t> order(profile.mean.size() - 1);
-    for (std::size_t i = 0; i < order.size(); ++i) order[i] = i + 1;
-    std::sort(order.begin(), order.end(),
-              [&](std::size_t a, std::size_t b) { return profile.mean[a] < profile.mean[b]; });
-    return order;
-}
-
 // The number of offsets beyond 1 whose rows are nearer than neighbours are.
 std::size_t nearer_than_neighbours(const Profile& profile) {
-    return static_cast<std::size_t>(std::count_if(profile.mean.begin() + 2, profile.mean.end(),
-                                                  [&](double distance) { return distance < profile.mean[1]; }));
+    const auto nearer = [&](double distance) { return distance < profile.mean[1]; };
+    return std::count_if(profile.mean.begin() + 2, profile.mean.end(), nearer);
 }
 
 // The deepest relative drop of a distance below the largest one at a smaller offset.
@@ -85,10 +73,9 @@ Picture map_picture(const std::vector<std::array<double, 2>>& points, const Coun
     Curves curves;
     curves.square = true;
     for (std::size_t residue = 0; residue < classes; ++residue) {
-        Series& one = curves.series.emplace_back(series(text("p mod 3 = ", residue), Series::Style::points));
+        Series& one = curves.add(text("p mod 3 = ", residue), Series::Style::points);
         for (std::size_t p = residue; p < points.size(); p += classes) {
-            one.x.push_back(points[p][0]);
-            one.y.push_back(points[p][1]);
+            one.add(points[p][0], points[p][1]);
             one.names.push_back(std::to_string(p));
         }
     }
@@ -101,16 +88,14 @@ Picture map_picture(const std::vector<std::array<double, 2>>& points, const Coun
 Picture profile_picture(const std::vector<int>& widths, const std::vector<Profile>& profiles) {
     Curves curves;
     for (std::size_t i = 0; i < widths.size(); ++i) {
-        Series& series = curves.series.emplace_back(Series{.label = std::to_string(widths[i]) + " dimensions"});
+        Series& series = curves.add(std::to_string(widths[i]) + " dimensions");
         for (std::size_t offset = 0; offset < profiles[i].mean.size(); ++offset) {
-            series.x.push_back(static_cast<double>(offset));
-            series.y.push_back(profiles[i].mean[offset] / std::sqrt(static_cast<double>(widths[i])));
+            series.add(offset, profiles[i].mean[offset] / std::sqrt(static_cast<double>(widths[i])));
         }
     }
     Series marks = series("8 dimensions, 6 and 63", Series::Style::points);
     for (const std::size_t offset : {std::size_t{6}, std::size_t{63}}) {
-        marks.x.push_back(static_cast<double>(offset));
-        marks.y.push_back(profiles[0].mean[offset] / std::sqrt(static_cast<double>(widths[0])));
+        marks.add(offset, profiles[0].mean[offset] / std::sqrt(static_cast<double>(widths[0])));
         marks.names.push_back(std::to_string(offset));
     }
     curves.series.push_back(std::move(marks));
@@ -133,10 +118,9 @@ Result run(const Request& request) {
     for (const int d : widths) {
         const Table table = sinusoidal_table(d, rows);
         const Profile& profile = profiles.emplace_back(profile_of(table));
-        const auto order = by_nearness(profile);
-        nearest.figures.add(std::int64_t{d}, static_cast<std::int64_t>(order[0]), profile.mean[order[0]],
-                            static_cast<std::int64_t>(order[1]), profile.mean[order[1]], profile.mean[1],
-                            profile.spread, counts_text(nearest_offsets(table.rows)));
+        const auto order = ranked(profile.mean); // the first is offset 0
+        add_row(nearest.figures, d, order[1], profile.mean[order[1]], order[2], profile.mean[order[2]], profile.mean[1],
+                profile.spread, counts_text(nearest_offsets(table.rows)));
     }
     request.progress("t-SNE");
     const auto points = tsne(sinusoidal_table(narrow, rows).rows, perplexity, request.seed);
@@ -149,10 +133,10 @@ Result run(const Request& request) {
     for (std::size_t i = 0; i < widths.size(); ++i)
         append(dips, text("by ", figure(100 * deepest_dip(profiles[i]), 2), " % with ", widths[i],
                           i == 0 ? " dimensions" : ""));
-    const auto order = by_nearness(profiles[0]);
-    const auto at = [&](std::size_t offset) { return tools::fixed_text(profiles[0].mean[offset], 4); };
-    const std::size_t in_64 = by_nearness(profiles[1])[0], in_512 = by_nearness(profiles[2])[0];
-    result.answer = text("With only 8 dimensions, positions ", order[0], " or ", order[1],
+    const auto order = ranked(profiles[0].mean);
+    const auto at = [&](std::size_t offset) { return fixed_text(profiles[0].mean[offset], 4); };
+    const std::size_t in_64 = ranked(profiles[1].mean)[1], in_512 = ranked(profiles[2].mean)[1];
+    result.answer = text("With only 8 dimensions, positions ", order[1], " or ", order[2],
                          " apart are closer to each other than neighbours are, and t-SNE shows them as clusters. With "
                          "64 or 512 dimensions, ",
                          in_64 == 1 && in_512 == 1 ? "neighbours are the closest."
@@ -173,15 +157,12 @@ Result run(const Request& request) {
 
 } // namespace
 
-extern const Experiment clusters_experiment;
-const Experiment clusters_experiment = {
+const Experiment clusters_experiment{
     .name = "clusters",
     .summary = "Why does t-SNE of the sinusoidal table show clusters?",
     .details = "The 128 rows of 8 dimensions placed by exact t-SNE (van der Maaten and Hinton 2008) with perplexity 4, "
                "and the distance of two rows by their offset, with 8, 64 and 512 dimensions.",
-    .options = {},
-    .seconds = 2,
-    .quick_seconds = 2,
+    .seconds = {2, 2},
     .run = run};
 
 } // namespace ordo::lab

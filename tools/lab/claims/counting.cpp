@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "tools/lab/claims/counting.h"
 
-#include "tools/lab/math/numbers.h"
-
-#include <functional>
+#include "tools/lab/study/prelude.h"
+#include "tools/lab/study/small_models.h"
 
 namespace ordo::lab {
 namespace {
@@ -179,6 +178,19 @@ Model content_model(int context, std::uint64_t seed, const std::string& encoding
     set_contents(tensors, b, seed);
     set_content_scores(tensors, 0, seed);
     return make_model("content", b, std::move(encodings), std::move(tensors), nullptr, {}, context);
+}
+
+Permuted permute(const std::string& encoding, int layers, std::uint64_t seed) {
+    constexpr int length = 24;
+    const Model model = random_model(small_trunk(97, length, layers), encoding, seed);
+    const Random random(seed, 0xba6);
+    std::vector<Token> tokens, permuted;
+    for (std::uint64_t i = 0; i < length; ++i) tokens.push_back(random.below(i, 97));
+    permuted = tokens;
+    shuffle(std::span(permuted).first(length - 1), random, 1000); // the last token stays
+    Session straight(model), mixed(model);
+    const auto a = straight.feed(tokens), b = mixed.feed(permuted);
+    return {largest_difference(a, b), largest_difference(a, std::vector<float>(a.size()))};
 }
 
 } // namespace ordo::lab

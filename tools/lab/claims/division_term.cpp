@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The division term exp(-2k ln(10000)/d), the factor of the positions, compared with the same term as a power.
-#include "tools/lab/lab.h"
-#include "tools/lab/study/encodings.h"
-
-#include <algorithm>
-#include <cmath>
+#include "tools/lab/study/prelude.h"
 
 namespace ordo::lab {
 namespace {
@@ -37,8 +33,7 @@ Result run(const Request& request) {
         for (std::size_t k = 0; k < forms.pair.size(); ++k)
             most = std::max(most, std::abs(forms.by_exp[k] / forms.by_power[k] - 1));
         worst = std::max(worst, most);
-        table.figures.add(std::int64_t{width}, static_cast<std::int64_t>(forms.pair.size()), forms.by_exp.front(),
-                          forms.by_exp.back(), most);
+        add_row(table.figures, width, forms.pair.size(), forms.by_exp.front(), forms.by_exp.back(), most);
     }
     const Forms forms = forms_of(d);
     const std::string shape = std::to_string(d) + " dimensions";
@@ -58,24 +53,19 @@ Result run(const Request& request) {
                     " of the value at most). The curve falls from 1 to " + axis_text(forms.by_exp.back()) +
                     ", each pair slower than the last by the same factor.";
     result.found = {"With " + shape + " there are " + std::to_string(forms.pair.size()) + " pairs, from " +
-                    axis_text(forms.by_exp.front()) + " down to " + tools::fixed_text(forms.by_exp.back(), 9) +
+                    axis_text(forms.by_exp.front()) + " down to " + fixed_text(forms.by_exp.back(), 9) +
                     " radians per position, all in (0, 1]."};
     return result;
 }
 
-constexpr std::string_view options[] = {"dim"};
-
 } // namespace
 
-extern const Experiment division_term_experiment;
-const Experiment division_term_experiment = {
+const Experiment division_term_experiment{
     .name = "division-term",
     .summary = "Is the division term exp(-2k ln(10000)/d) the same as the power in the paper?",
     .details = "The two ways in which code computes the frequencies of Vaswani et al. 2017, arXiv 1706.03762, section "
                "3.5, at several widths and at --dim.",
-    .options = options,
-    .seconds = 1,
-    .quick_seconds = 1,
+    .options = {"dim"},
     .run = run};
 
 } // namespace ordo::lab

@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "tools/lab/claims/errata.h"
 
-#include "tools/lab/math/numbers.h"
-
-#include <map>
-
 namespace ordo::lab {
 namespace {
 
@@ -44,9 +40,7 @@ std::string filled(const std::string& sentence, const Values& figures) {
 }
 
 Result run(const Request& request) {
-    std::map<int, Values> evidence;
-    for (const auto& part : {evidence_of_tables, evidence_of_attention, evidence_of_experiments})
-        evidence.merge(part(request));
+    const std::map<int, Values> evidence = evidence_of(request);
     Figures brief{{"n", "claim", "verdict", "figure_of_this_run"}, {}, -1};
     Figures table{{"number", "where", "claim", "verdict", "fact", "figure_of_this_run", "shown_by"}, {}, -1};
     std::map<std::string, int> verdicts;
@@ -57,9 +51,9 @@ Result run(const Request& request) {
             return found == one.parts.end() ? otherwise : found->second;
         };
         const Values& figures = evidence.at(one.number);
-        brief.add(std::int64_t{one.number}, part("brief"), one.verdict, filled(part("figure"), figures));
-        table.add(std::int64_t{one.number}, part("text"), part("claim", part("brief")), one.verdict, part("fact"),
-                  filled(part("figures"), figures), part("shown", "-"));
+        add_row(brief, one.number, part("brief"), one.verdict, filled(part("figure"), figures));
+        add_row(table, one.number, part("text"), part("claim", part("brief")), one.verdict, part("fact"),
+                filled(part("figures"), figures), part("shown", "-"));
         ++verdicts[one.verdict];
     }
     Result result;
@@ -77,19 +71,15 @@ Result run(const Request& request) {
     return result;
 }
 
-constexpr std::string_view options[] = {"model", "corpus"};
-
 } // namespace
 
-extern const Experiment errata_experiment;
 const Experiment errata_experiment{
     .name = "errata",
     .summary = "Which claims of introductory texts on positional encodings are wrong?",
     .details = "Every wrong or doubtful claim of five texts with a verdict and a number computed by this run, first in "
                "a line each, then in full with the fact and a command that shows more.",
-    .options = options,
-    .seconds = 3,
-    .quick_seconds = 3,
+    .options = {"model", "corpus"},
+    .seconds = {3, 3},
     .run = run};
 
 } // namespace ordo::lab

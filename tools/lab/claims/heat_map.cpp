@@ -1,21 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Heat maps of the sinusoidal table: near its start, and at positions no longer small compared with 10,000.
-#include "tools/lab/lab.h"
-#include "tools/lab/study/encodings.h"
-
-#include <algorithm>
-#include <cmath>
+#include "tools/lab/study/prelude.h"
 
 namespace ordo::lab {
 namespace {
 
 constexpr int far_starts[] = {0, 5000, 50000};
-
-std::pair<double, double> range_of(const Table& table, std::size_t column) {
-    const std::vector<double> values = column_of(table, column);
-    const auto [least, most] = std::minmax_element(values.begin(), values.end());
-    return {*least, *most};
-}
 
 Picture heat_map(const Table& table, const std::string& name, int start) {
     std::string title =
@@ -24,8 +14,7 @@ Picture heat_map(const Table& table, const std::string& name, int start) {
         title += ": fast waves on the left, slow waves on the right";
     else // the slowest sine, which is 0 at position 0
         title += ", from position " + tools::grouped(static_cast<std::uint64_t>(start)) +
-                 ": even the slowest sine has moved from 0 to " +
-                 tools::fixed_text(table.rows[0][table.header.size() - 2], 2);
+                 ": even the slowest sine has moved from 0 to " + fixed_text(table.rows[0][table.header.size() - 2], 2);
     return {name, title, "dimension", "position",
             HeatMap{.values = table.rows, .first_y = start, .value_label = "value added"}};
 }
@@ -43,9 +32,9 @@ NamedFigures by_column(const Table& table) {
         "columns-128x8", "128 x 8: each column", {{"dimension", "wavelength", "least", "most", "sign changes"}, {}, 4}};
     const Table frequencies = sinusoidal_table(static_cast<int>(table.header.size()), 1, "div_term");
     for (std::size_t c = 0; c < table.header.size(); ++c) {
-        const auto [least, most] = range_of(table, c);
+        const Sample values = sample_of(column_of(table, c));
         const double wavelength = 2 * std::numbers::pi / frequencies.rows[c / 2][1];
-        out.figures.add(static_cast<std::int64_t>(c), wavelength, least, most, sign_changes(table, c));
+        add_row(out.figures, c, wavelength, values.least(), values.most(), sign_changes(table, c));
     }
     return out;
 }
@@ -65,12 +54,12 @@ Result run(const Request&) {
         const Table table = sinusoidal_table(512, 100, {}, start);
         result.pictures.push_back(heat_map(table, "100x512-from-" + std::to_string(start), start));
         for (const std::size_t column : {510u, 511u}) {
-            const auto [least, most] = range_of(table, column);
-            last.figures.add(std::int64_t{start}, static_cast<std::int64_t>(column), least, most);
+            const Sample values = sample_of(column_of(table, column));
+            add_row(last.figures, start, column, values.least(), values.most());
         }
     }
     const auto text = [&](std::size_t row, std::size_t column) {
-        return tools::fixed_text(std::get<double>(last.figures.rows[row][column]), 4);
+        return fixed_text(std::get<double>(last.figures.rows[row][column]), 4);
     };
     result.answer = "The left columns are fast stripes, and each pair further right is a slower wave. Near position 0 "
                     "the slowest pair of 512 columns stands still at 0 and 1. At position 50,000 it has moved to " +
@@ -88,15 +77,11 @@ Result run(const Request&) {
 
 } // namespace
 
-extern const Experiment heat_map_experiment;
-const Experiment heat_map_experiment = {
+const Experiment heat_map_experiment{
     .name = "heat-map",
     .summary = "What does the sinusoidal table look like, near position 0 and far from it?",
     .details = "The matrix that is added to the embeddings: 128 positions by 8 dimensions, and 100 by 512. The wide "
                "one is also shown from positions 5,000 and 50,000. Vaswani et al. 2017, arXiv 1706.03762, section 3.5.",
-    .options = {},
-    .seconds = 1,
-    .quick_seconds = 1,
     .run = run};
 
 } // namespace ordo::lab

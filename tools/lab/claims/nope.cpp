@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: MIT
 // No positional encoding: how much the causal mask alone tells.
 // Haviv et al. 2022, arXiv 2203.16634 (probes); Kazemnejad et al. 2023, arXiv 2305.19466 (theorems).
-#include "encoding/base/registry.h"
 #include "tools/lab/claims/counting.h"
-#include "tools/lab/claims/permutation.h"
-#include "tools/lab/math/numbers.h"
-#include "tools/lab/math/statistics.h"
 #include "tools/lab/shipped/probe.h"
 
 namespace ordo::lab {
@@ -25,8 +21,7 @@ double count_tokens(Figures& figures) {
             const int t = first + i + 1;
             const double found = logits.row(i)[0], off = std::abs(found * t - 1);
             worst = std::max(worst, off);
-            if (t <= 4 || t == 10 || t == 100 || t == most)
-                figures.add(std::int64_t{t}, found, 1.0 / t, off, 1 / found);
+            if (t <= 4 || t == 10 || t == 100 || t == most) add_row(figures, t, found, 1.0 / t, off, 1 / found);
         }
     });
     return worst;
@@ -40,12 +35,7 @@ Figures hand_set_matrices() {
     Figures figures{{"matrix", "row"}, {}, -1};
     for (std::size_t j = 0; j < most; ++j) figures.columns.push_back(text(j));
     for (const HandSetMatrix& matrix : matrices)
-        for (std::size_t i = 0; i < matrix.rows.size(); ++i) {
-            auto& row = figures.rows.emplace_back(figures.columns.size());
-            row[0] = matrix.name;
-            row[1] = static_cast<std::int64_t>(i);
-            for (std::size_t j = 0; j < matrix.rows[i].size(); ++j) row[2 + j] = matrix.rows[i][j];
-        }
+        for (std::size_t i = 0; i < matrix.rows.size(); ++i) add_row(figures, matrix.name, i, matrix.rows[i]);
     return figures;
 }
 
@@ -60,8 +50,7 @@ Relative measure_distances(const Request& request, Figures& figures) {
     const auto logits = [&](const Model& model) {
         std::vector<Token> tokens{counting_start};
         const Random random(request.seed, 0xd15);
-        for (std::uint64_t i = 1; i < most; ++i)
-            tokens.push_back(static_cast<Token>(1 + random.below(i, relative_vocabulary - 1)));
+        for (std::uint64_t i = 1; i < most; ++i) tokens.push_back(1 + random.below(i, relative_vocabulary - 1));
         std::vector<std::vector<float>> rows;
         Session session(model);
         session.feed_all(tokens, TokenRows{}, [&](int, View all) {
@@ -80,7 +69,7 @@ Relative measure_distances(const Request& request, Figures& figures) {
         for (const float logit : own[i]) found.largest = std::max(found.largest, std::abs(double{logit}));
         const std::size_t t = i + 1;
         if (t <= 3 || t == 10 || t == 30 || t == most)
-            figures.add(static_cast<std::int64_t>(t), double{own[i][0]}, double{alibi[i][0]}, off, content_off);
+            add_row(figures, t, double{own[i][0]}, double{alibi[i][0]}, off, content_off);
     }
     return found;
 }
@@ -96,7 +85,7 @@ Bags bags(const Request& request, Figures& figures) {
     for (const int layers : {1, 2, 4})
         for (const EncodingInfo* info : registered_encodings()) {
             const Permuted p = permute(std::string(info->name), layers, request.seed);
-            figures.add(std::int64_t{layers}, std::string(info->name), p.difference, p.scale);
+            add_row(figures, layers, info->name, p.difference, p.scale);
             if (example_of(*info)->moments() == 0) {
                 (layers == 1 ? bags.one : layers == 2 ? bags.two : bags.four) = p.difference;
                 if (layers == 1) bags.one_scale = p.scale;
@@ -126,15 +115,12 @@ Probes run_probes(const Request& request) {
         request.progress("probing " + trained.name);
         const Model model = Model::load(trained.file);
         const Probe p = probe(model, text_read, request.quick ? 30 : 1000);
-        Series& curve = probes.curves.series.emplace_back(series(trained.name, Series::Style::line_points));
+        Series& curve = probes.curves.add(trained.name, Series::Style::line_points);
         std::size_t best = 0;
         for (std::size_t layer = 0; layer < p.layers.size(); ++layer) {
             const LayerError& e = p.layers[layer];
-            probes.figures.add(trained.name, static_cast<std::int64_t>(layer), e.error, e.standard_error, p.guess);
-            curve.x.push_back(static_cast<double>(layer));
-            curve.y.push_back(e.error);
-            curve.low.push_back(e.error - e.standard_error);
-            curve.high.push_back(e.error + e.standard_error);
+            add_row(probes.figures, trained.name, layer, e.error, e.standard_error, p.guess);
+            curve.add(layer, e.error, e.error - e.standard_error, e.error + e.standard_error);
             if (e.error < p.layers[best].error) best = layer;
         }
         probes.sentences.push_back(text(trained.name, " ", figure(p.layers[best].error), " in layer ", best));
@@ -245,20 +231,16 @@ Result run(const Request& request) {
     return result;
 }
 
-constexpr std::string_view options[] = {"model", "corpus"};
-
 } // namespace
 
-extern const Experiment nope_experiment;
 const Experiment nope_experiment{
     .name = "nope",
     .summary = "What can a causal model know about order without any encoding?",
     .details = "Hand-set weights that count tokens and that measure distances; random models of one, two and four "
                "layers that read permuted tokens; a linear probe for the position in each layer of every shipped "
                "model. Haviv et al. 2022, arXiv 2203.16634; Kazemnejad et al. 2023, arXiv 2305.19466.",
-    .options = options,
-    .seconds = 10,
-    .quick_seconds = 4,
+    .options = {"model", "corpus"},
+    .seconds = {10, 4},
     .run = run};
 
 } // namespace ordo::lab

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: MIT
 // The same words in another order: the rows that a model receives, and whether its answer can differ.
-#include "core/error.h"
-#include "encoding/base/registry.h"
-#include "model/model.h"
-#include "tools/lab/lab.h"
-#include "tools/lab/math/numbers.h"
-#include "tools/lab/study/encodings.h"
+#include "tools/lab/study/prelude.h"
+#include "tools/lab/study/small_models.h"
+
+#include <iterator>
 
 namespace ordo::lab {
 namespace {
 
-constexpr int width = 64, heads = 4, trace_width = 8, trace_columns = 4;
+constexpr int width = 64, trace_width = 8, trace_columns = 4;
 
 struct Pair {
     std::vector<std::string> first, second; // words
@@ -18,9 +16,7 @@ struct Pair {
 
 std::vector<std::string> words_of(const std::string& sentence) {
     std::istringstream in(sentence);
-    std::vector<std::string> words;
-    for (std::string word; in >> word;) words.push_back(word);
-    return words;
+    return {std::istream_iterator<std::string>(in), {}};
 }
 
 std::string sentence_of(const std::vector<std::string>& words) {
@@ -58,7 +54,7 @@ std::vector<Token> tokens_of(const std::vector<std::string>& words, std::vector<
     std::vector<Token> tokens;
     for (const std::string& word : words) {
         const auto at = std::find(vocabulary.begin(), vocabulary.end(), word);
-        tokens.push_back(static_cast<Token>(at - vocabulary.begin()));
+        tokens.push_back(at - vocabulary.begin());
         if (at == vocabulary.end()) vocabulary.push_back(word);
     }
     return tokens;
@@ -68,8 +64,7 @@ std::vector<Token> tokens_of(const std::vector<std::string>& words, std::vector<
 std::vector<float> vectors_of(std::span<const Token> tokens, int d, std::uint64_t seed) {
     std::vector<float> rows;
     for (const Token token : tokens) {
-        const std::vector<float> row = normal_floats(static_cast<std::size_t>(d), seed,
-                                                     0x04d30000 + static_cast<std::uint64_t>(token), 1 / std::sqrt(d));
+        const std::vector<float> row = normal_floats(d, seed, 0x04d30000 + token, 1 / std::sqrt(d));
         rows.insert(rows.end(), row.begin(), row.end());
     }
     return rows;
@@ -96,14 +91,7 @@ struct Contrast {
 
 Contrast compare(const std::string& spec, const std::vector<Token>& first, const std::vector<Token>& second,
                  int vocabulary, std::uint64_t seed) {
-    Blueprint trunk;
-    trunk.vocab_size = vocabulary;
-    trunk.context = static_cast<int>(std::max(first.size(), second.size()));
-    trunk.n_layers = 1;
-    trunk.d_model = width;
-    trunk.n_heads = trunk.n_kv_heads = heads;
-    trunk.d_head = width / heads;
-    trunk.d_ff = 2 * width;
+    const Blueprint trunk = small_trunk(vocabulary, static_cast<int>(std::max(first.size(), second.size())), 1);
     const LooseEncoding encoding(spec, trunk.dims(), seed);
     std::vector<float> a = vectors_of(first, width, seed), b = vectors_of(second, width, seed);
     const View rows = view(a.data(), static_cast<int>(first.size()), width),
@@ -128,7 +116,7 @@ std::string acts_at(unsigned moments) {
 Figures trace(const std::vector<std::string>& words, std::uint64_t seed) {
     Figures figures{{"position", "word", "vector"}, {}, 4};
     for (int j = 0; j < trace_columns; ++j) figures.columns.push_back("dim" + std::to_string(j));
-    const LooseEncoding encoding("sinusoidal:scale=1", {trace_width, 1, trace_width, 1, 256}, seed);
+    const LooseEncoding encoding("sinusoidal:scale=1", dims_of(trace_width), seed);
     std::vector<std::string> vocabulary;
     const std::vector<float> e = vectors_of(tokens_of(words, vocabulary), trace_width, seed);
     std::vector<float> w = e, p(e.size());
@@ -136,12 +124,8 @@ Figures trace(const std::vector<std::string>& words, std::uint64_t seed) {
     encoding.embed(view(w.data(), n, trace_width));
     encoding.embed(view(p.data(), n, trace_width));
     for (int i = 0; i < n; ++i)
-        for (const auto& [name, values] : {std::pair{"e", &e}, {"p", &p}, {"w = e + p", &w}}) {
-            std::vector<Cell> row{std::int64_t{i}, printable(words[static_cast<std::size_t>(i)]), std::string(name)};
-            for (int j = 0; j < trace_columns; ++j)
-                row.emplace_back(double{(*values)[static_cast<std::size_t>(i * trace_width + j)]});
-            figures.rows.push_back(std::move(row));
-        }
+        for (const auto& [name, values] : {std::pair{"e", &e}, {"p", &p}, {"w = e + p", &w}})
+            add_row(figures, i, printable(words[i]), name, std::span(*values).subspan(i * trace_width, trace_columns));
     return figures;
 }
 
@@ -152,7 +136,7 @@ struct Tellers {
 
 std::string joined(const std::vector<std::string>& names) {
     std::string text;
-    for (const std::string& name : names) append(text, name == "none" ? "`none`" : name);
+    for (const std::string& name : names) append(text, in_text(name));
     return text.empty() ? "no encoding" : text;
 }
 
@@ -187,8 +171,7 @@ std::string answer_of(const Pair& pair, bool same_words, const Tellers& tellers)
         if (names.empty()) return "none";
         return std::find(names.begin(), names.end(), known) == names.end() ? names.front() : known;
     };
-    const std::size_t none =
-        static_cast<std::size_t>(std::count(tellers.nowhere.begin(), tellers.nowhere.end(), "none"));
+    const auto none = std::count(tellers.nowhere.begin(), tellers.nowhere.end(), "none");
     return text("Yes, with an encoding: ", told, " of ", told + tellers.nowhere.size() - none,
                 " encodings change the answer of a one-layer model, some in the word vectors (such as ",
                 such_as(tellers.rows, "sinusoidal"), "), some in attention (such as ",
@@ -215,11 +198,10 @@ Result run(const Request& request) {
             const std::string name(info->name);
             const Contrast d = compare(name, first, second, static_cast<int>(vocabulary.size()), request.seed);
             const unsigned moments = example_of(*info)->moments();
-            figures.add(number, name, acts_at(moments), d.rows, d.logits);
+            add_row(figures, number, name, acts_at(moments), d.rows, d.logits);
             if (number == 1) {
-                if (curves.series.empty()) curves.series.push_back(series("", Series::Style::points));
-                curves.series[0].x.push_back(static_cast<double>(curves.x_names.size()));
-                curves.series[0].y.push_back(d.logits);
+                if (curves.series.empty()) curves.add("", Series::Style::points);
+                curves.series[0].add(curves.x_names.size(), d.logits);
                 curves.x_names.push_back(name);
             }
             (d.rows > 0 ? tellers.rows : d.told() ? tellers.attention : tellers.nowhere).push_back(name);
@@ -258,20 +240,15 @@ Result run(const Request& request) {
     return result;
 }
 
-constexpr std::string_view options[] = {"prompt"};
-
 } // namespace
 
-extern const Experiment order_experiment;
 const Experiment order_experiment{
     .name = "order",
     .summary = "Can a model tell two sentences apart that have the same words in another order?",
     .details = "Two sentences of the same words as rows of word vectors, with every registered encoding. Give --prompt "
                "twice for two sentences of your own. Give it once to compare a sentence with its reverse, and with all "
                "but its last word reversed.",
-    .options = options,
-    .seconds = 1,
-    .quick_seconds = 1,
+    .options = {"prompt"},
     .run = run};
 
 } // namespace ordo::lab

@@ -3,10 +3,7 @@
 // Su et al. 2021, RoFormer, arXiv 2104.09864: section 3.4.2 (the product), 3.4.3 (the bound).
 #include "encoding/base/rotation.h"
 #include "tools/lab/claims/rotary_product.h"
-#include "tools/lab/lab.h"
-#include "tools/lab/math/numbers.h"
-#include "tools/lab/math/statistics.h"
-#include "tools/lab/study/encodings.h"
+#include "tools/lab/study/prelude.h"
 
 #include <complex>
 
@@ -22,7 +19,7 @@ constexpr std::array distances = {0, 1, 2, 3, 5, 7, 10, 20, 50, 100, 200, 500, 1
 // q . k of each row of vectors [n, d], q at position base + distance, k at base.
 Vector scores(const LooseEncoding& rope, std::vector<float> q, std::vector<float> k, int d, int distance, int base) {
     const int n = static_cast<int>(q.size()) / d;
-    const std::vector<int> here(static_cast<std::size_t>(n), base), there(static_cast<std::size_t>(n), base + distance);
+    const std::vector<int> here(n, base), there(static_cast<std::size_t>(n), base + distance);
     const View queries = view(q.data(), n, d), keys = view(k.data(), n, d);
     rope.stack().layer(0).rotate(queries, {0, 0, 1, Role::query, there});
     rope.stack().layer(0).rotate(keys, {0, 0, 1, Role::key, here});
@@ -33,7 +30,7 @@ Vector scores(const LooseEncoding& rope, std::vector<float> q, std::vector<float
 
 // The mean cosine of the angles between equal vectors: q = k = (1, ..., 1).
 double aligned(const LooseEncoding& rope, int d, int distance) {
-    const std::vector<float> ones(static_cast<std::size_t>(d), 1.0f);
+    const std::vector<float> ones(d, 1.0f);
     return scores(rope, ones, ones, d, distance, 0)[0] / d;
 }
 
@@ -50,11 +47,11 @@ double bound(const Vector& frequencies, int distance) {
 }
 
 struct Noise {
-    double least_mean = 0, most_mean = 0; // over distances
-    double deviation = 0;                 // their mean
-    double farthest = 0;                  // of a mean, from 0, in standard errors
-    std::int64_t draws = 0, falling = 0;  // falling: draws whose scores fall in order at the four distances
-    std::array<double, 4> draw{};         // one draw, at these distances
+    Sample means;                        // by distance
+    double deviation = 0;                // mean over the distances
+    double farthest = 0;                 // of a mean, from 0, in standard errors
+    std::int64_t draws = 0, falling = 0; // falling: draws whose scores fall in order at the four distances
+    std::array<double, 4> draw{};        // one draw, at these distances
 };
 
 constexpr std::array published_at = {1, 5, 10, 20};
@@ -65,21 +62,16 @@ Noise measure(const LooseEncoding& rope, const Request& request, Figures& figure
     const std::vector<float> q = normal_floats(draws * width, request.seed, 0x901),
                              k = normal_floats(draws * width, request.seed, 0x902);
     const Vector frequencies = column_of(rope.table(1, "frequency"), 1);
-    Noise noise{.least_mean = HUGE_VAL, .most_mean = -HUGE_VAL};
+    Noise noise;
     for (const int distance : distances) {
-        Sample sample;
-        for (const double score : scores(rope, q, k, width, distance, 0)) sample.add(score);
-        noise.least_mean = std::min(noise.least_mean, sample.mean());
-        noise.most_mean = std::max(noise.most_mean, sample.mean());
+        const Sample sample = sample_of(scores(rope, q, k, width, distance, 0));
+        noise.means.add(sample.mean());
         noise.farthest = std::max(noise.farthest, std::abs(sample.mean()) / sample.standard_error());
         noise.deviation += sample.deviation() / distances.size();
-        figures.add(std::int64_t{distance}, sample.mean(), sample.standard_error(), sample.deviation(),
-                    aligned(rope, width, distance), bound(frequencies, distance));
+        add_row(figures, distance, sample.mean(), sample.standard_error(), sample.deviation(),
+                aligned(rope, width, distance), bound(frequencies, distance));
         if (distance == 0) continue; // the axis is logarithmic
-        spread.x.push_back(distance);
-        spread.y.push_back(sample.mean());
-        spread.low.push_back(sample.mean() - sample.deviation());
-        spread.high.push_back(sample.mean() + sample.deviation());
+        spread.add(distance, sample.mean(), sample.mean() - sample.deviation(), sample.mean() + sample.deviation());
     }
     std::array<Vector, 4> four;
     for (std::size_t i = 0; i < four.size(); ++i) {
@@ -87,7 +79,7 @@ Noise measure(const LooseEncoding& rope, const Request& request, Figures& figure
         noise.draw[i] = four[i][0];
     }
     for (std::size_t d = 0; d < draws; ++d)
-        if (four[0][d] > four[1][d] && four[1][d] > four[2][d] && four[2][d] > four[3][d]) ++noise.falling;
+        noise.falling += four[0][d] > four[1][d] && four[1][d] > four[2][d] && four[2][d] > four[3][d];
     noise.draws = static_cast<std::int64_t>(draws);
     return noise;
 }
@@ -138,9 +130,8 @@ struct Slip {
 Slip positive_exponent(Figures& figures, Picture& picture) {
     const LooseEncoding right("rope", dims_of(small_width)), slipped("rope:theta=0.0001", dims_of(small_width));
     const Vector f = column_of(right.table(1, "frequency"), 1), g = column_of(slipped.table(1, "frequency"), 1);
-    for (std::size_t k = 0; k < f.size(); ++k) figures.add(static_cast<std::int64_t>(k), f[k], g[k], turned(g[k]));
-    Curves curves;
-    curves.series = {series("theta = 10000^(-2k/8)"), series("theta = 10000^(+2k/8)")};
+    for (std::size_t k = 0; k < f.size(); ++k) add_row(figures, k, f[k], g[k], turned(g[k]));
+    Curves curves{.series = {series("theta = 10000^(-2k/8)"), series("theta = 10000^(+2k/8)")}};
     Slip slip;
     constexpr int last = 60;
     for (int distance = 0; distance <= last; ++distance) {
@@ -148,8 +139,7 @@ Slip positive_exponent(Figures& figures, Picture& picture) {
         for (std::size_t i = 0; i < 2; ++i) {
             Series& curve = curves.series[i];
             if (distance > 0) (i == 0 ? slip.right : slip.slipped) += std::abs(y[i] - curve.y.back()) / last;
-            curve.x.push_back(distance);
-            curve.y.push_back(y[i]);
+            curve.add(distance, y[i]);
         }
     }
     picture = {"positive-exponent-scores",
@@ -167,18 +157,14 @@ int next_distance(int distance) {
 // For q = k = (1, ..., 1) every pair has h = 2. The largest |h_(j+1) - h_j| is that of the last pair, 2. Divided by the
 // width, the bound is the mean of |S_j|.
 Picture decay_picture(const LooseEncoding& rope, const Vector& frequencies) {
-    Series cosines = series("q = k"), bounds = series("RoFormer's bound");
+    Curves curves{.series = {series("q = k"), series("RoFormer's bound")}, .log_x = true, .log_y = true};
     double nearest = HUGE_VAL; // the smallest ratio of the bound to the score
     for (int d = 1; d <= most_distance; d = next_distance(d)) {
         const double score = std::abs(aligned(rope, width, d)), most = bound(frequencies, d);
         nearest = std::min(nearest, most / score);
-        for (Series* curve : {&cosines, &bounds}) curve->x.push_back(d);
-        cosines.y.push_back(score);
-        bounds.y.push_back(most);
+        curves.series[0].add(d, score);
+        curves.series[1].add(d, most);
     }
-    Curves curves;
-    curves.series = {std::move(cosines), std::move(bounds)};
-    curves.log_x = curves.log_y = true;
     return {
         "decay",
         text("Only a bound falls with the distance. The score of equal vectors oscillates below it, by a factor of ",
@@ -191,11 +177,8 @@ Picture bases_picture(std::vector<double>& at_100) {
     Curves curves{.references = {{"no rotation", 1}, {"orthogonal", 0}}, .log_x = true};
     for (const char* base : bases) {
         const LooseEncoding rope(std::string("rope:theta=") + base, dims_of(width));
-        Series& curve = curves.series.emplace_back(series(std::string("theta = ") + base));
-        for (int d = 1; d <= most_distance; d = next_distance(d)) {
-            curve.x.push_back(d);
-            curve.y.push_back(aligned(rope, width, d));
-        }
+        Series& curve = curves.add(std::string("theta = ") + base);
+        for (int d = 1; d <= most_distance; d = next_distance(d)) curve.add(d, aligned(rope, width, d));
         at_100.push_back(aligned(rope, width, 100));
     }
     return {"bases",
@@ -206,20 +189,16 @@ Picture bases_picture(std::vector<double>& at_100) {
 
 Picture random_picture(Series spread) {
     Series text_draw = series("four published", Series::Style::points);
-    for (std::size_t i = 0; i < published.size(); ++i) {
-        text_draw.x.push_back(published_at[i]);
-        text_draw.y.push_back(published[i]);
-    }
-    Curves random_curves;
-    random_curves.series = {std::move(spread), std::move(text_draw)};
-    random_curves.log_x = true;
-    random_curves.interval = "± standard deviation";
-    random_curves.references = {{"mean expected", 0}};
+    for (std::size_t i = 0; i < published.size(); ++i) text_draw.add(published_at[i], published[i]);
+    Curves curves{.series = {std::move(spread), std::move(text_draw)},
+                  .references = {{"mean expected", 0}},
+                  .log_x = true,
+                  .interval = "± standard deviation"};
     return {"random", "Scores of random vectors are the same noise at every distance (width 128)",
-            "distance in positions", "score q . k", std::move(random_curves)};
+            "distance in positions", "score q . k", std::move(curves)};
 }
 
-constexpr const char* notes[] = {
+const std::vector<std::string> notes = {
     "The bound is the mean of |S_j| over the pairs, RoFormer section 3.4.3. It multiplies max |h_(j+1) - h_j|, which "
     "depends on q and k; it says nothing about random vectors.",
     "The four numbers are published in Ben_Kurzion_Project_Report.md of github.com/benkurzion/Transformer "
@@ -233,12 +212,13 @@ std::string of_noise(const Noise& noise) {
     const std::string one_draw = text("D=1: ", figure(noise.draw[0]), ", 5: ", figure(noise.draw[1]),
                                       ", 10: ", figure(noise.draw[2]), ", 20: ", figure(noise.draw[3]));
     const Interval falling = wilson(noise.falling, noise.draws);
-    return text(
-        "Random q and k of width 128 have a mean score of 0 at every distance (from ", figure(noise.least_mean), " to ",
-        figure(noise.most_mean), ", at most ", figure(noise.farthest), " standard errors from 0) and a deviation of ",
-        figure(noise.deviation), ". The four published numbers are one such draw, and this is another: ", one_draw,
-        ". In ", figure(100 * static_cast<double>(noise.falling) / static_cast<double>(noise.draws)), " % of draws (",
-        figure(100 * falling.low), " to ", figure(100 * falling.high), ") the four numbers fall in order by chance.");
+    return text("Random q and k of width 128 have a mean score of 0 at every distance (from ",
+                figure(noise.means.least()), " to ", figure(noise.means.most()), ", at most ", figure(noise.farthest),
+                " standard errors from 0) and a deviation of ", figure(noise.deviation),
+                ". The four published numbers are one such draw, and this is another: ", one_draw, ". In ",
+                figure(100 * static_cast<double>(noise.falling) / static_cast<double>(noise.draws)), " % of draws (",
+                figure(100 * falling.low), " to ", figure(100 * falling.high),
+                ") the four numbers fall in order by chance.");
 }
 
 std::string of_aligned(const LooseEncoding& rope, const Vector& frequencies) {
@@ -296,7 +276,7 @@ Result run(const Request& request) {
              "by ",
              figure(pairing), ", which is rounding."),
     };
-    result.notes.assign(std::begin(notes), std::end(notes));
+    result.notes = notes;
     Figures checks{{"check", "largest_difference"},
                    {{std::string("both positions moved by 1000"), shifted},
                     {std::string("halves, permuted, compared with adjacent"), pairing}},
@@ -316,16 +296,12 @@ Result run(const Request& request) {
 
 } // namespace
 
-extern const Experiment rotary_experiment;
 const Experiment rotary_experiment{
     .name = "rotary",
     .summary = "Does a RoPE score depend on the distance alone, and does it decay?",
     .details = "R_i^T R_j compared with R_(j-i) and R_(i-j) in double, and the score with its projections; scores of "
                "random vectors by distance, of equal vectors for three bases, and the bound of RoFormer's section "
                "3.4.3; the frequencies of an exponent with the wrong sign; the two pairings of columns.",
-    .options = {},
-    .seconds = 1,
-    .quick_seconds = 1,
     .run = run};
 
 } // namespace ordo::lab

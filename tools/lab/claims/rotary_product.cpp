@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tools/lab/claims/rotary_product.h"
 
-#include "tools/lab/math/numbers.h"
-#include "tools/lab/study/encodings.h"
+#include "tools/lab/study/prelude.h"
 
 namespace ordo::lab {
 namespace {
@@ -61,7 +60,7 @@ RotationProducts rotation_products(tools::Figures& figures) {
         const Rows left = matrix_at(rope, i), right = matrix_at(rope, j);
         const double forward = product_error(left, right, rotation(rope, j - i)),
                      backward = product_error(left, right, rotation(rope, i - j));
-        figures.add(std::int64_t{i}, std::int64_t{j}, forward, backward);
+        add_row(figures, i, j, forward, backward);
         worst = {std::max(worst.forward, forward), std::max(worst.backward, backward)};
     }
     return worst;
@@ -79,7 +78,7 @@ ScoreProducts score_products(std::uint64_t seed, tools::Figures& figures) {
         const double score = dot(times(matrix_at(rope, i), times(query, x)), times(matrix_at(rope, j), times(key, y)));
         const double corrected = product(transposed(query), j - i) - score, printed = product(query, j - i) - score,
                      other_sign = product(transposed(query), i - j) - score;
-        figures.add(std::int64_t{i}, std::int64_t{j}, score, corrected, printed, other_sign);
+        add_row(figures, i, j, score, corrected, printed, other_sign);
         worst.corrected = std::max(worst.corrected, std::abs(corrected));
         worst.printed = std::max(worst.printed, std::abs(printed));
         worst.other_sign = std::max(worst.other_sign, std::abs(other_sign));

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The lengths of the rows that are added: word vectors and waves, with the scale sqrt(d) and without it.
 // Vaswani et al. 2017, arXiv 1706.03762, section 3.4.
-#include "model/model.h"
-#include "tools/lab/math/numbers.h"
 #include "tools/lab/shipped/trained.h"
-#include "tools/lab/study/encodings.h"
 
 namespace ordo::lab {
 namespace {
@@ -25,7 +22,7 @@ struct Alike {
 
 Alike alike(int d, double deviation, std::uint64_t seed) {
     constexpr std::uint64_t words = 32;
-    const Table waves = LooseEncoding("sinusoidal:scale=1", {d, 1, d, 1, 256}).table(256);
+    const Table waves = LooseEncoding("sinusoidal:scale=1", dims_of(d)).table(256);
     std::vector<Vector> embedding;
     Sample position, word, lengths;
     for (std::uint64_t i = 0; i < words; ++i) {
@@ -54,7 +51,7 @@ std::string overshadowing(std::uint64_t seed, Figures& figures) {
     constexpr int d = 512;
     const Alike narrow = alike(d, 1 / std::sqrt(d), seed), broad = alike(d, 1, seed);
     for (const auto& [name, one] : {std::pair{"N(0, 1/d)", narrow}, {"N(0, 1)", broad}})
-        figures.add(std::string(name), one.waves_over_embedding, one.same_position, one.same_word);
+        add_row(figures, name, one.waves_over_embedding, one.same_position, one.same_word);
     return text("Values in [-1, 1] do not keep positions from overshadowing embeddings. With word vectors from N(0, "
                 "1/d), two different words at one position have a cosine of ",
                 figure(narrow.same_position), ", and one word at two positions has ", figure(narrow.same_word),
@@ -71,7 +68,7 @@ void add_trained(const Trained& trained, Figures& figures) {
     const int d = m.blueprint.d_model;
     Sample embeddings, scaled, changes;
     for (int token = 0; token < m.blueprint.vocab_size; token += 16) {
-        std::vector<float> x(static_cast<std::size_t>(d));
+        std::vector<float> x(d);
         m.weights.embedding().row(token, x.data());
         embeddings.add(norm(x));
         // Encodes this row and a row of zeros. The encoded zeros are the part that does not depend on the word.
@@ -82,8 +79,7 @@ void add_trained(const Trained& trained, Figures& figures) {
         changes.add(norm(zero));
         scaled.add(distance(x, zero));
     }
-    figures.add(trained.name, std::int64_t{d}, embeddings.mean(), scaled.mean(), changes.mean(),
-                changes.mean() / scaled.mean());
+    add_row(figures, trained.name, d, embeddings.mean(), scaled.mean(), changes.mean(), changes.mean() / scaled.mean());
 }
 
 Result run(const Request& request) {
@@ -96,18 +92,15 @@ Result run(const Request& request) {
     double at_512 = 0, scaled_512 = 0;
     for (const int d : {8, 32, 64, 128, 256, 512, 768, 1024}) {
         const double e = embedding_length(d, request.seed);
-        const double pe = norm(LooseEncoding("sinusoidal:scale=1", {d, 1, d, 1, 16}).table(1, {}, 7).rows[0]);
+        const double pe = norm(LooseEncoding("sinusoidal:scale=1", dims_of(d)).table(1, {}, 7).rows[0]);
         // The engine's default encoding of a row of ones: sqrt(d) times the row, plus the waves.
-        std::vector<float> ones(static_cast<std::size_t>(d), 1.0f), zeros(ones.size());
-        const LooseEncoding scaled("sinusoidal", {d, 1, d, 1, 16});
+        std::vector<float> ones(d, 1.0f), zeros(ones.size());
+        const LooseEncoding scaled("sinusoidal", dims_of(d));
         scaled.embed(view(ones.data(), 1, d), 7);
         scaled.embed(view(zeros.data(), 1, d), 7);
         const double factor = distance(ones, zeros) / std::sqrt(d);
-        table.add(std::int64_t{d}, e, pe, pe / e, pe / (e * factor));
-        for (const auto& [curve, y] : {std::pair{0, pe / e}, {1, pe / (e * factor)}}) {
-            curves.series[static_cast<std::size_t>(curve)].x.push_back(d);
-            curves.series[static_cast<std::size_t>(curve)].y.push_back(y);
-        }
+        add_row(table, d, e, pe, pe / e, pe / (e * factor));
+        for (const auto& [curve, y] : {std::pair{0, pe / e}, {1, pe / (e * factor)}}) curves.series[curve].add(d, y);
         if (d == 512) at_512 = pe / e, scaled_512 = pe / (e * factor);
     }
     Figures trained{{"model", "width", "embedding", "embedding_as_scaled", "added", "added_over_scaled"}, {}, 3};
@@ -138,20 +131,15 @@ Result run(const Request& request) {
     return result;
 }
 
-constexpr std::string_view options[] = {"model"};
-
 } // namespace
 
-extern const Experiment scale_experiment;
 const Experiment scale_experiment{
     .name = "scale",
     .summary = "Why are embeddings multiplied by sqrt(d) before waves are added?",
     .details = "Lengths of random word vectors and of rows of the sinusoidal table by width, with the scale and "
                "without it; the parts of the word and of the position in their sum; the same lengths in trained "
                "weights. Vaswani et al. 2017, arXiv 1706.03762, section 3.4.",
-    .options = options,
-    .seconds = 1,
-    .quick_seconds = 1,
+    .options = {"model"},
     .run = run};
 
 } // namespace ordo::lab

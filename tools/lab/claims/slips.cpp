@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tools/lab/claims/slips.h"
 
-#include <algorithm>
-#include <cmath>
+#include "tools/lab/study/prelude.h"
 
 namespace ordo::lab {
 

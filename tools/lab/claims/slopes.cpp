@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 // ALiBi's slopes, its matrices, and the factor e^(-m D) that they apply to a weight at distance D.
-#include "tools/lab/lab.h"
-#include "tools/lab/math/numbers.h"
-#include "tools/lab/study/encodings.h"
+#include "tools/lab/study/prelude.h"
 
 namespace ordo::lab {
 namespace {
@@ -22,10 +20,7 @@ NamedFigures slope_table() {
     NamedFigures out{"slopes", "The slope of each head for 1 to 16 heads", {{"heads"}, {}, 5}};
     for (int h = 0; h < most_heads; ++h) out.figures.columns.push_back("m" + std::to_string(h));
     for (int n = 1; n <= most_heads; ++n) {
-        auto& row = out.figures.rows.emplace_back(out.figures.columns.size());
-        row[0] = std::int64_t{n};
-        const std::vector<double> slopes = alibi_slopes(n);
-        for (std::size_t h = 0; h < slopes.size(); ++h) row[h + 1] = slopes[h];
+        add_row(out.figures, n, alibi_slopes(n));
     }
     return out;
 }
@@ -38,12 +33,9 @@ NamedFigures worked_matrix(int heads, int head) {
                      {{"query", "key 0", "key 1", "key 2"}, {}}};
     const auto matrix = matrix_of(heads, head, 3);
     for (std::size_t i = 0; i < matrix.size(); ++i) {
-        auto& row = out.figures.rows.emplace_back(out.figures.columns.size());
-        row[0] = static_cast<std::int64_t>(i);
-        for (std::size_t j = 0; j < matrix[i].size(); ++j) {
-            row[j + 1] = matrix[i][j];
-            if (std::isnan(matrix[i][j])) row[j + 1] = std::string("masked");
-        }
+        std::vector<Cell> cells;
+        for (const double bias : matrix[i]) cells.emplace_back(std::isnan(bias) ? Cell("masked") : Cell(bias));
+        add_row(out.figures, i, cells);
     }
     return out;
 }
@@ -52,13 +44,10 @@ NamedFigures worked_matrix(int heads, int head) {
 Series kept_by(const char* spec, int heads, int head, int length, std::string label) {
     const auto encodings = make_encodings(spec, dims_of(8, heads));
     // The last query's row, from its own key back.
-    std::vector<double> row(static_cast<std::size_t>(length));
+    std::vector<double> row(length);
     encodings[0]->table_rows({.length = length, .head = head}).fill(length - 1, row);
     Series series{.label = std::move(label)};
-    for (int distance = 0; distance < length; ++distance) {
-        series.x.push_back(distance);
-        series.y.push_back(std::exp(row[static_cast<std::size_t>(length - 1 - distance)]));
-    }
+    for (int distance = 0; distance < length; ++distance) series.add(distance, std::exp(row[length - 1 - distance]));
     return series;
 }
 
@@ -126,13 +115,13 @@ Result run(const Request& request) {
     const std::vector<double> slopes = alibi_slopes(heads), sixteen = alibi_slopes(16), twelve = alibi_slopes(12);
     const auto [gentlest, steepest] = std::minmax_element(slopes.begin(), slopes.end());
     std::vector<int> shown{static_cast<int>(steepest - slopes.begin())};
-    if (heads > 1) shown.push_back(static_cast<int>(gentlest - slopes.begin()));
+    if (heads > 1) shown.push_back(gentlest - slopes.begin());
     result.pictures = {weights_picture(heads, length)};
     for (const int head : shown) result.pictures.push_back(bias_picture(heads, head, length));
     result.pictures.push_back(all_slopes());
     result.pictures.push_back(shapes_picture(heads, length));
-    const auto kept = [](double slope, double raised = 3) { return tools::fixed_text(std::exp(-raised * slope), 3); };
-    const auto slope_text = [](double slope) { return tools::fixed_text(slope, 4); };
+    const auto kept = [](double slope, double raised = 3) { return fixed_text(std::exp(-raised * slope), 3); };
+    const auto slope_text = [](double slope) { return fixed_text(slope, 4); };
     constexpr double far = 10;
     result.answer = text("With ", heads, heads == 1 ? " head the slope is " : " heads the slopes run from ",
                          heads == 1 ? "" : axis_text(*steepest) + " to ", axis_text(*gentlest), ". Ten tokens away, ",
@@ -155,21 +144,16 @@ Result run(const Request& request) {
     return result;
 }
 
-constexpr std::string_view options[] = {"heads", "length"};
-
 } // namespace
 
-extern const Experiment slopes_experiment;
-const Experiment slopes_experiment = {
+const Experiment slopes_experiment{
     .name = "slopes",
     .summary = "How strongly does each head of ALiBi penalize distance?",
     .details = "Slopes for 1 to 16 heads, the bias of three tokens, the bias of the steepest and the flattest of "
                "--heads (8) over --length (24) positions, and e^(-mD) for every head. Decays that are not linear "
                "(alibi:power=P, penalty=growing, penalty=exponential) for comparison. Press, Smith and Lewis 2022, "
                "arXiv 2108.12409, section 3.",
-    .options = options,
-    .seconds = 1,
-    .quick_seconds = 1,
+    .options = {"heads", "length"},
     .run = run};
 
 } // namespace ordo::lab

@@ -2,9 +2,7 @@
 // Rotate and stretch: how a position differs from the position one turn later, and how much of it a norm keeps.
 // Ben Kurzion, "Investigating Transformer Positional Encodings" (github.com/benkurzion/Transformer).
 #include "ops/norm.h"
-#include "tools/lab/lab.h"
-#include "tools/lab/math/numbers.h"
-#include "tools/lab/study/encodings.h"
+#include "tools/lab/study/prelude.h"
 
 namespace ordo::lab {
 namespace {
@@ -51,8 +49,7 @@ AfterNorm after_norm(int period, const std::vector<float>& x, Figures& figures) 
             least = std::min(least, cosine(a, b));
         }
     }
-    figures.add(std::int64_t{period}, norm(x), worst.before, worst.rms, worst.rms_cosine, worst.layer,
-                worst.layer_cosine);
+    add_row(figures, period, norm(x), worst.before, worst.rms, worst.rms_cosine, worst.layer, worst.layer_cosine);
     return worst;
 }
 
@@ -60,21 +57,18 @@ AfterNorm after_norm(int period, const std::vector<float>& x, Figures& figures) 
 
 // The ratio of the lengths after and before, for an embedding of length about 1, as in N(0, 1/d).
 double shrink(const std::vector<float>& x, Figures& figures, Series& curve) {
-    const LooseEncoding encoding(spec_of(36), {width, 1, width, 1, 256});
+    const LooseEncoding encoding(spec_of(36), dims_of(width));
     for (const int t : {0, 1, 3, 35, 36, 71, 72, 107, 108, 180, 359, 360}) {
         const std::vector<float> y = at_position(encoding, x, t);
-        figures.add(std::int64_t{t}, norm(x), norm(y), norm(y) / norm(x), 0.1 * (std::floor(t / 36.0) + 1) * norm(x));
+        add_row(figures, t, norm(x), norm(y), norm(y) / norm(x), 0.1 * (std::floor(t / 36.0) + 1) * norm(x));
     }
-    for (int t = 0; t <= 400; ++t) {
-        curve.x.push_back(t);
-        curve.y.push_back(norm(at_position(encoding, x, t)) / norm(x));
-    }
+    for (int t = 0; t <= 400; ++t) curve.add(t, norm(at_position(encoding, x, t)) / norm(x));
     return norm(at_position(encoding, x, 0)) / norm(x);
 }
 
 // The ratio of the outputs for twice the input and for the input: 2 if the encoding were linear.
 double doubled(const std::vector<float>& x) {
-    const LooseEncoding encoding(spec_of(36), {width, 1, width, 1, 256});
+    const LooseEncoding encoding(spec_of(36), dims_of(width));
     std::vector<float> twice = x;
     for (float& v : twice) v *= 2;
     return norm(at_position(encoding, twice, 5)) / norm(at_position(encoding, x, 5));
@@ -83,20 +77,19 @@ double doubled(const std::vector<float>& x) {
 // ---- Collisions -------------------------------------------------------------------------------
 
 void collisions(int period, std::span<const std::pair<int, int>> pairs, Figures& figures) {
-    const LooseEncoding encoding(spec_of(period), {width, 1, width, 1, 256});
+    const LooseEncoding encoding(spec_of(period), dims_of(width));
     const Table table = encoding.table(2 * period + 2);
     for (const auto& [i, j] : pairs) {
-        const auto &a = table.rows[static_cast<std::size_t>(i)], &b = table.rows[static_cast<std::size_t>(j)];
+        const auto &a = table.rows[i], &b = table.rows[j];
         const double apart = std::abs(turned(b[1] - a[1]));
-        figures.add(spec_of(period), std::int64_t{i}, std::int64_t{j}, a[1], b[1], apart, a[2], b[2]);
+        add_row(figures, spec_of(period), i, j, a[1], b[1], apart, a[2], b[2]);
     }
 }
 
 // Offsets at which a wave of one radian per position comes nearer to a whole number of turns than at any offset before.
 // Also the distances of the rows of the sinusoidal table at these offsets, for widths 8 and 128.
 void near_collisions(Figures& figures) {
-    const LooseEncoding narrow("sinusoidal:scale=1", {8, 1, 8, 1, 1024}),
-        wide("sinusoidal:scale=1", {width, 1, width, 1, 1024});
+    const LooseEncoding narrow("sinusoidal:scale=1", dims_of(8)), wide("sinusoidal:scale=1", dims_of(width));
     const Table small = narrow.table(1000), large = wide.table(1000);
     const std::vector<double> angles = column_of(narrow.table(1000, "angle"), 0);
     double best = std::numbers::pi;
@@ -104,8 +97,8 @@ void near_collisions(Figures& figures) {
         const double apart = std::abs(turned(angles[offset]));
         if (apart >= best) continue;
         best = apart;
-        figures.add(static_cast<std::int64_t>(offset), apart, distance(small.rows[0], small.rows[offset]),
-                    distance(large.rows[0], large.rows[offset]));
+        add_row(figures, offset, apart, distance(small.rows[0], small.rows[offset]),
+                distance(large.rows[0], large.rows[offset]));
     }
 }
 
@@ -184,15 +177,11 @@ Result run(const Request& request) {
 
 } // namespace
 
-extern const Experiment stretch_experiment;
 const Experiment stretch_experiment{
     .name = "stretch",
     .summary = "What does a norm leave of the rotate-and-stretch encoding?",
     .details = "A random embedding of width 128 at positions a period apart, before and after RMSNorm and LayerNorm; "
                "its length by position; angles of pairs of positions; near-collisions of the sinusoidal table.",
-    .options = {},
-    .seconds = 1,
-    .quick_seconds = 1,
     .run = run};
 
 } // namespace ordo::lab

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tools/lab/claims/study.h"
 
-#include "tools/lab/math/numbers.h"
 #include "tools/lab/trained/word_corpus.h"
-
-#include <numeric>
 
 namespace ordo::lab::study_data {
 
@@ -27,8 +24,8 @@ double from_after_is(const Counts& counts) {
 }
 
 std::string range(std::span<const double> values, int decimals) {
-    const auto [least, most] = std::minmax_element(values.begin(), values.end());
-    return tools::fixed_text(*least, decimals) + " to " + tools::fixed_text(*most, decimals);
+    const Sample all = sample_of(values);
+    return fixed_text(all.least(), decimals) + " to " + fixed_text(all.most(), decimals);
 }
 
 } // namespace

@@ -4,8 +4,7 @@
 // sample_data.txt.
 #pragma once
 
-#include <array>
-#include <string>
+#include "tools/lab/study/prelude.h"
 
 namespace ordo::lab::study_data {
 

@@ -1,14 +1,8 @@
 // SPDX-License-Identifier: MIT
 // A picture of every registered encoding's table.
-#include "core/error.h"
-#include "encoding/base/stack.h"
-#include "model/model.h"
 #include "tools/lab/drawing/draw.h"
-#include "tools/lab/math/numbers.h"
-#include "tools/lab/study/encodings.h"
+#include "tools/lab/study/prelude.h"
 #include "tools/model/weights.h"
-
-#include <map>
 
 namespace ordo::lab {
 namespace {
@@ -35,10 +29,9 @@ HeatMap heat_map(std::vector<std::vector<double>> values, const std::string& lab
     return map;
 }
 
-// Drops the digits at the end: "key0" becomes "key".
-std::string word_of(std::string name) {
-    while (!name.empty() && name.back() >= '0' && name.back() <= '9') name.pop_back();
-    return name;
+// The range of the values themselves, whatever the colours.
+Range plain_range(const HeatMap& map) {
+    return value_range(HeatMap{.values = map.values, .diverging = false});
 }
 
 // The number of encodings by the place where they act.
@@ -78,8 +71,9 @@ std::string course_of(const std::vector<double>& row) {
 
 // "from 0.1 to 0.2", "0 throughout".
 std::string span_of(const Vector& values) {
-    const auto [least, most] = std::minmax_element(values.begin(), values.end());
-    return *least == *most ? figure(*least) + " throughout" : text("from ", figure(*least), " to ", figure(*most));
+    const Sample all = sample_of(values);
+    return all.least() == all.most() ? figure(all.least()) + " throughout"
+                                     : text("from ", figure(all.least()), " to ", figure(all.most()));
 }
 
 // For rows by position and pair: the range of a column over the first pair and over the last.
@@ -101,15 +95,14 @@ std::vector<Picture> pictures_of(const std::string& name, const std::string& spe
     // Rows are in order, or each row's first number is its coordinate, such as a distance.
     const std::size_t begin = is_matrix(header) ? 0 : 1;
     if (header.size() > begin && is_matrix(header.subspan(begin))) {
-        const bool bias = word_of(header[begin]) == "key";
+        const bool bias = header[begin].starts_with("key");
         const std::string row_kind = bias ? "query" : begin == 0 ? kind_of_row : header[0];
         std::vector<std::vector<double>> values;
         for (const auto& row : table.rows)
             values.emplace_back(row.begin() + static_cast<std::ptrdiff_t>(begin), row.end());
         const std::string course = bias ? course_of(values.back()) : std::string();
         HeatMap map = heat_map(std::move(values), bias ? "added to the score" : "value");
-        const HeatMap plain{.values = map.values, .diverging = false};
-        const Range range = value_range(plain);
+        const Range range = plain_range(map);
         if (begin == 1) map.first_y = static_cast<int>(table.rows.front().front());
         pictures.push_back({name,
                             spec + ": " +
@@ -132,10 +125,7 @@ std::vector<Picture> pictures_of(const std::string& name, const std::string& spe
             }
             if (column == "scale") series.style = Series::Style::steps;  // constant within a turn
             if (column == "angle") series.style = Series::Style::points; // starts again at 0 after each turn
-            for (const auto& row : table.rows) {
-                series.x.push_back(row[0]);
-                series.y.push_back(row[c]);
-            }
+            for (const auto& row : table.rows) series.add(row[0], row[c]);
             if (std::all_of(series.y.begin(), series.y.end(), [](double y) { return y == 0; }))
                 continue; // nothing to see
             const std::string finding = text(title, ", ", span_of(series.y));
@@ -156,16 +146,14 @@ std::vector<Picture> pictures_of(const std::string& name, const std::string& spe
 }
 
 // The name, rows, columns, smallest and largest value of a picture.
-std::vector<Cell> extent_of(const Picture& picture) {
+void add_extent(Figures& figures, const Picture& picture) {
     if (const auto* map = std::get_if<HeatMap>(&picture.content)) {
-        HeatMap plain{.values = map->values, .diverging = false};
-        const Range range = value_range(plain);
-        return {picture.name, static_cast<std::int64_t>(map->values.size()),
-                static_cast<std::int64_t>(map->values[0].size()), range.low, range.high};
+        const Range range = plain_range(*map);
+        add_row(figures, picture.name, map->values.size(), map->values[0].size(), range.low, range.high);
+    } else {
+        const Vector& y = std::get<Curves>(picture.content).series[0].y;
+        add_row(figures, picture.name, y.size(), 1, sample_of(y).least(), sample_of(y).most());
     }
-    const std::vector<double>& y = std::get<Curves>(picture.content).series[0].y;
-    const auto [least, most] = std::minmax_element(y.begin(), y.end());
-    return {picture.name, static_cast<std::int64_t>(y.size()), std::int64_t{1}, *least, *most};
 }
 
 // Reduces angles modulo a turn. Otherwise the angles of many turns would show all slow pairs in one colour.
@@ -178,13 +166,6 @@ void show_within_a_turn(Picture& picture) {
     map->diverging = false;
 }
 
-bool differ(const std::vector<std::vector<double>>& a, const std::vector<std::vector<double>>& b) {
-    const auto same = [](double x, double y) { return x == y || (std::isnan(x) && std::isnan(y)); };
-    return !std::equal(a.begin(), a.end(), b.begin(), b.end(), [&](const auto& x, const auto& y) {
-        return std::equal(x.begin(), x.end(), y.begin(), y.end(), same);
-    });
-}
-
 // Shows an encoding's main table, for the first and the last head if they differ. remark is added to its title.
 void add_tables(Result& result, NamedFigures& summary, const Encoding& encoding, const std::string& name, Size size,
                 const std::string& remark = {}) {
@@ -193,7 +174,7 @@ void add_tables(Result& result, NamedFigures& summary, const Encoding& encoding,
         return encoding.table({.length = size.length, .head = head, .width = size.width});
     };
     const bool by_head =
-        (encoding.moments() & moment_bias) && size.heads > 1 && differ(table_of(0).rows, table_of(size.heads - 1).rows);
+        (encoding.moments() & moment_bias) && size.heads > 1 && table_of(0).rows != table_of(size.heads - 1).rows;
     for (const int head : by_head ? std::vector<int>{0, size.heads - 1} : std::vector<int>{0}) {
         const Table table = table_of(head);
         const std::string stem = by_head ? name + "-head-" + std::to_string(head) : name;
@@ -203,7 +184,7 @@ void add_tables(Result& result, NamedFigures& summary, const Encoding& encoding,
         // An encoding with a limit on segments has a row for each segment.
         const bool segments = encoding.max_segment() < std::numeric_limits<int>::max();
         for (Picture& picture : pictures_of(stem, title, table, segments ? "segment" : "position")) {
-            summary.figures.rows.push_back(extent_of(picture));
+            add_extent(summary.figures, picture);
             show_within_a_turn(picture);
             result.pictures.push_back(std::move(picture));
         }
@@ -266,26 +247,22 @@ Result run(const Request& request) {
                 append(empty, spec);
         }
     result.answer = places.sentence();
-    result.found = {text(summary.figures.rows.size(), " tables of ", shown, shown == 1 ? " encoding" : " encodings",
-                         empty.empty() ? "" : "; no table to show for ", empty, ".")};
+    result.found = {text(summary.figures.rows.size(), " tables of ", counted(shown, "encoding"),
+                         listed("; no table to show for ", empty), ".")};
     result.tables = {std::move(summary)};
     return result;
 }
 
-constexpr std::string_view options[] = {"encodings", "length", "dim", "heads"};
-
 } // namespace
 
-extern const Experiment tables_experiment;
-const Experiment tables_experiment = {
+const Experiment tables_experiment{
     .name = "tables",
     .summary = "Where does each encoding act, and with which numbers?",
     .details = "The main table of each of --encodings (all), for --length (48) positions, --dim (64) columns and "
                "--heads (8) heads; for a bias, the first and the last head. A trained table comes from the shipped "
                "weights, or has its initial numbers.",
-    .options = options,
-    .seconds = 2,
-    .quick_seconds = 2,
+    .options = {"encodings", "length", "dim", "heads"},
+    .seconds = {2, 2},
     .run = run};
 
 } // namespace ordo::lab

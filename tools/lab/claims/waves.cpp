@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The sinusoidal table as curves: each dimension over the positions, each position over the dimensions.
-#include "tools/lab/lab.h"
-#include "tools/lab/study/encodings.h"
-
-#include <algorithm>
-#include <cmath>
+#include "tools/lab/study/prelude.h"
 
 namespace ordo::lab {
 namespace {
@@ -14,7 +10,7 @@ constexpr std::size_t words = 3; // "transformers are awesome"
 
 std::vector<double> numbers(std::size_t count, std::size_t first = 0, std::size_t step = 1) {
     std::vector<double> out;
-    for (std::size_t i = first; i < count; i += step) out.push_back(static_cast<double>(i));
+    for (std::size_t i = first; i < count; i += step) out.push_back(i);
     return out;
 }
 
@@ -36,10 +32,7 @@ Picture four_dimensions(const Table& table) {
     Curves curves = along_positions(table);
     Series marks{.label = "the three words", .style = Series::Style::points};
     for (std::size_t p = 0; p < words; ++p)
-        for (const double value : table.rows[p]) {
-            marks.x.push_back(static_cast<double>(p));
-            marks.y.push_back(value);
-        }
+        for (const double value : table.rows[p]) marks.add(p, value);
     curves.series.push_back(std::move(marks));
     return {"4-dimensions", "4 dimensions along the positions: three words take samples at the start of each wave",
             "position", "value added", std::move(curves)};
@@ -50,9 +43,8 @@ Picture angles() {
     const Table table = sinusoidal_table(wide, shown_positions[3] + 1, "angle");
     Curves curves{.log_y = true};
     for (const int p : shown_positions)
-        curves.series.push_back({.label = "position " + std::to_string(p),
-                                 .x = numbers(wide, 0, 2),
-                                 .y = table.rows[static_cast<std::size_t>(p)]});
+        curves.series.push_back(
+            {.label = "position " + std::to_string(p), .x = numbers(wide, 0, 2), .y = table.rows[p]});
     curves.references.push_back({"a whole turn", 2 * std::numbers::pi});
     return {"angles",
             "The angle position / 10000^(2i/512) of each sine and cosine: in the last dimensions no position completes "
@@ -79,7 +71,7 @@ Picture each_position(const Table& table) {
         const double base = apart * static_cast<double>(curves.series.size());
         Series& series = curves.series.emplace_back(
             Series{.label = "position " + std::to_string(p), .x = numbers(table.header.size())});
-        for (const double value : table.rows[static_cast<std::size_t>(p)]) series.y.push_back(base + value);
+        for (const double value : table.rows[p]) series.y.push_back(base + value);
     }
     return {"each-position",
             "A curve for each position over 512 dimensions: the later the position, the longer it oscillates",
@@ -92,27 +84,17 @@ constexpr int asked_offset = 5, most_offset = 64;
 
 double found_at(int width, int offset) {
     const Table table = sinusoidal_table(width, most_offset + 1);
-    const auto p = static_cast<std::size_t>(std::abs(offset - asked_offset));
-    double sum = 0;
-    for (int c = 0; c < width; ++c)
-        sum += table.rows[0][static_cast<std::size_t>(c)] * table.rows[p][static_cast<std::size_t>(c)];
-    return 2 * sum / width;
+    return 2 * dot(table.rows[0], table.rows[std::abs(offset - asked_offset)]) / width;
 }
 
 Picture asking() {
     Curves curves;
     for (const int width : {6, wide}) {
-        Series& series = curves.series.emplace_back(Series{.label = "width " + std::to_string(width)});
-        for (int offset = 0; offset <= most_offset; ++offset) {
-            series.x.push_back(offset);
-            series.y.push_back(found_at(width, offset));
-        }
+        Series& series = curves.add("width " + std::to_string(width));
+        for (int offset = 0; offset <= most_offset; ++offset) series.add(offset, found_at(width, offset));
     }
     Series multiples{.label = "5, 10, 15, 20", .style = Series::Style::points};
-    for (const int offset : {5, 10, 15, 20}) {
-        multiples.x.push_back(offset);
-        multiples.y.push_back(found_at(wide, offset));
-    }
+    for (const int offset : {5, 10, 15, 20}) multiples.add(offset, found_at(wide, offset));
     curves.series.push_back(std::move(multiples));
     return {"asking", "A query for the word 5 places on scores highest there, and has no peaks at 10, 15 and 20",
             "offset, in positions", "score / largest score", std::move(curves)};
@@ -124,8 +106,7 @@ Picture along_dimensions(const Table& table, std::size_t first) {
     for (const int p : shown_positions) {
         Series& series = curves.series.emplace_back(
             Series{.label = "position " + std::to_string(p), .x = numbers(table.header.size(), first, 2)});
-        for (std::size_t c = first; c < table.header.size(); c += 2)
-            series.y.push_back(table.rows[static_cast<std::size_t>(p)][c]);
+        for (std::size_t c = first; c < table.header.size(); c += 2) series.y.push_back(table.rows[p][c]);
     }
     curves.references.push_back({first == 0 ? "sin 0" : "cos 0", first == 0 ? 0.0 : 1.0});
     const std::string kind = first == 0 ? "even" : "odd";
@@ -151,7 +132,8 @@ NamedFigures properties() {
         {{"dimensions", "least", "most", "norm^2", "norm^2 off by", "equal rows", "off longer table"}, {}}};
     for (const int d : {4, 8, 64, wide}) {
         const Table table = sinusoidal_table(d, 1000), longer = sinusoidal_table(d, 1200);
-        double least = HUGE_VAL, most = -HUGE_VAL, off = 0, differs = 0;
+        Sample values;
+        double off = 0, differs = 0;
         std::vector<std::vector<double>> sorted = table.rows;
         std::sort(sorted.begin(), sorted.end());
         const auto equal = sorted.end() - std::unique(sorted.begin(), sorted.end());
@@ -159,13 +141,13 @@ NamedFigures properties() {
             double norm = 0;
             for (std::size_t c = 0; c < table.header.size(); ++c) {
                 const double value = table.rows[p][c];
-                least = std::min(least, value), most = std::max(most, value);
+                values.add(value);
                 norm += value * value;
                 differs = std::max(differs, std::abs(value - longer.rows[p][c]));
             }
             off = std::max(off, std::abs(norm - d / 2.0));
         }
-        out.figures.add(std::int64_t{d}, least, most, d / 2.0, off, std::int64_t{equal}, differs);
+        add_row(out.figures, d, values.least(), values.most(), d / 2.0, off, equal, differs);
     }
     return out;
 }
@@ -219,17 +201,14 @@ Result run(const Request&) {
 
 } // namespace
 
-extern const Experiment waves_experiment;
-const Experiment waves_experiment = {
+const Experiment waves_experiment{
     .name = "waves",
     .summary = "How do the values of the sinusoidal table run along the positions, and along the dimensions?",
     .details = "4 dimensions with three words marked; 8 dimensions and the same transposed; 512 dimensions at "
                "positions 1, 10, 50 and 99: the angles, one row, a curve for each of five positions, sines and cosines "
                "in separate pictures. The scores of a query for the word 5 places on. Properties that hold at any "
                "width are checked on 1,000 rows. Vaswani et al. 2017, arXiv 1706.03762, section 3.5.",
-    .options = {},
-    .seconds = 2,
-    .quick_seconds = 2,
+    .seconds = {2, 2},
     .run = run};
 
 } // namespace ordo::lab

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The examples that the introductory texts work by hand, computed by the engine, next to the printed values.
 #include "tools/lab/claims/slips.h"
-#include "tools/lab/lab.h"
-#include "tools/lab/math/numbers.h"
-#include "tools/lab/study/encodings.h"
+#include "tools/lab/study/prelude.h"
 
 namespace ordo::lab {
 namespace {
@@ -22,15 +20,11 @@ Figures figures_of(const Table& table, int decimals, const char* rows = nullptr)
     Figures figures{{}, {}, decimals};
     if (rows) figures.columns.emplace_back(rows);
     figures.columns.insert(figures.columns.end(), table.header.begin(), table.header.end());
-    for (const std::vector<double>& row : table.rows) {
-        std::vector<Cell> cells;
-        if (rows) cells.emplace_back(static_cast<std::int64_t>(figures.rows.size()));
+    for (const Vector& row : table.rows) {
+        std::vector<Cell>& cells = figures.rows.emplace_back();
+        if (rows) put(cells, figures.rows.size() - 1);
         for (std::size_t j = 0; j < row.size(); ++j)
-            if (table.header[j] == "pair")
-                cells.emplace_back(static_cast<std::int64_t>(row[j]));
-            else
-                cells.emplace_back(row[j]);
-        figures.rows.push_back(std::move(cells));
+            table.header[j] == "pair" ? put(cells, static_cast<int>(row[j])) : put(cells, row[j]);
     }
     return figures;
 }
@@ -46,10 +40,8 @@ Figures named(Figures figures, const char* column, const std::vector<const char*
 // Sines and cosines stacked as in the notebook, [10, 3, 2]: a row for each position and pair.
 Figures stack() {
     Figures figures{{"position", "pair", "sin", "cos"}, {}, 4};
-    for (const std::vector<double>& row : sinusoidal_table(6, 10, "stack").rows) {
-        const auto n = static_cast<std::int64_t>(figures.rows.size());
-        figures.add(n / 3, n % 3, row[0], row[1]);
-    }
+    for (const Vector& row : sinusoidal_table(6, 10, "stack").rows)
+        add_row(figures, figures.rows.size() / 3, figures.rows.size() % 3, row);
     return figures;
 }
 
@@ -94,20 +86,16 @@ void add_class(Result& result) {
         most = std::max(most, std::abs(wrong[1][j] / notebook_class[j] - 1));
     for (std::size_t p = 0; p < wrong.size(); ++p)
         for (const auto& [name, row] : {std::pair{"class", &wrong[p]}, {"correct", &right.rows[p]}}) {
-            std::vector<Cell>& cells = figures.rows.emplace_back();
-            cells = {static_cast<std::int64_t>(p), std::string(name)};
-            for (const double v : *row) cells.emplace_back(std::strtod(figure(v, 5).c_str(), nullptr));
-            cells.resize(figures.columns.size()); // the correct table is half as wide
+            Vector rounded; // the correct table is half as wide
+            for (const double v : *row) rounded.push_back(std::strtod(figure(v, 5).c_str(), nullptr));
+            add_row(figures, p, name, rounded);
         }
     result.tables.push_back({"class-test",
                              "The output of the notebook's class, to its five digits, above the correct table: it uses "
                              "10000^(k - 1/6) for k = 0 to 5, with a sine and a cosine of each",
                              std::move(figures)});
     Sample fast, slow;
-    for (const Vector& row : wrong) {
-        fast.add(row[0]);
-        slow.add(row[2]);
-    }
+    for (const Vector& row : wrong) fast.add(row[0]), slow.add(row[2]);
     result.found.push_back(
         text("The notebook's class prints ", wrong[0].size(),
              " columns for a width of 6, because its exponent lacks parentheses (reproduced to ", figure(most),
@@ -133,11 +121,8 @@ void add_segments(Result& result) {
     for (int j = 0; j < shown; ++j) figures.columns.push_back("dim" + std::to_string(j));
     double most = 0;
     for (std::size_t i = 0; i < positions.size(); ++i)
-        for (const auto& [name, x] : {std::pair{"p", &p}, {"s", &s}, {"p + s", &both}}) {
-            std::vector<Cell>& cells = figures.rows.emplace_back();
-            cells = {std::int64_t{positions[i]}, std::int64_t{segments[i]}, std::string(name)};
-            for (std::size_t j = 0; j < shown; ++j) cells.emplace_back(double{(*x)[i * d + j]});
-        }
+        for (const auto& [name, x] : {std::pair{"p", &p}, {"s", &s}, {"p + s", &both}})
+            add_row(figures, positions[i], segments[i], name, std::span(*x).subspan(i * d, shown));
     for (std::size_t i = 0; i < p.size(); ++i)
         most = std::max(most, std::abs(double{both[i]} - double{p[i]} - double{s[i]}));
     result.tables.push_back(
@@ -157,28 +142,26 @@ void add_start(Result& result, std::uint64_t seed) {
     constexpr double a_squared = 5;
     const double bound = std::sqrt(2 / (1 + a_squared)) * std::sqrt(3.0 / d);
     const Random random(seed, 0x5aa7);
-    Vector kaiming, engine;
+    Vector kaiming;
     for (std::uint64_t i = 0; i < rows * d; ++i) kaiming.push_back(bound * (2 * random.uniform(i) - 1));
     std::vector<float> x(std::size_t{rows} * d);
     LooseEncoding("learned:length=5000", dims_of(d), seed).embed(view(x.data(), rows, d));
-    engine.assign(x.begin(), x.end());
     Figures figures{{"start", "rows", "width", "least", "most", "deviation"}, {}, 4};
-    for (const auto& [name, values] : {std::pair{"Kaiming, uniform", &kaiming}, {"this engine, normal", &engine}})
-        figures.add(std::string(name), std::int64_t{rows}, std::int64_t{d},
-                    *std::min_element(values->begin(), values->end()),
-                    *std::max_element(values->begin(), values->end()), sample_of(*values).deviation());
+    const Sample drawn = sample_of(kaiming), own = sample_of(x);
+    for (const auto& [name, values] : {std::pair{"Kaiming, uniform", drawn}, {"this engine, normal", own}})
+        add_row(figures, name, rows, d, values.least(), values.most(), values.deviation());
     result.tables.push_back({"learned-start", "Rows of learned positions before training", std::move(figures)});
     result.found.push_back(text("The text initialises learned positions with Kaiming's uniform numbers for a = "
                                 "sqrt(5), which is U(-1/sqrt(d), 1/sqrt(d)): up to ",
                                 figure(bound), " at width ", d, ", with a deviation of ", figure(bound / std::sqrt(3)),
-                                " (drawn: ", figure(sample_of(kaiming).deviation()), ")."));
+                                " (drawn: ", figure(drawn.deviation()), ")."));
 }
 
 // The shapes that the texts print, for tables of the engine.
 void add_shapes(Result& result) {
     const auto size = [](int width, int length, const char* part) {
         const Table table = sinusoidal_table(width, length, part);
-        return std::pair{static_cast<std::int64_t>(table.rows.size()), static_cast<std::int64_t>(table.rows[0].size())};
+        return std::pair{table.rows.size(), table.rows[0].size()};
     };
     const auto [rows, d] = size(8, 128, "");
     const auto [words, wide] = size(512, 100, "");
@@ -187,16 +170,13 @@ void add_shapes(Result& result) {
     const auto stacked = size(6, 10, "stack").first;
     const auto [flat, columns] = size(6, 10, "");
     Figures figures{{"tensor", "shape", "axes"}, {}, -1};
-    const auto add = [&figures](const char* tensor, const std::string& shape, const char* axes) {
-        figures.add(std::string(tensor), shape, std::string(axes));
-    };
-    add("table of width 8, unsqueezed", text("(", rows, ", 1, ", d, ")"), "position, batch, dimension");
-    add("division term of width 512", text("(", frequencies, ")"), "pair");
-    add("table of width 512", text("(", words, ", ", wide, ")"), "position, dimension");
-    add("notebook: position / denominator", text("(", positions, ", ", pairs, ")"), "position, pair");
-    add("notebook: sine and cosine stacked", text("(", positions, ", ", stacked / positions, ", 2)"),
-        "position, pair, sine or cosine");
-    add("notebook: flattened", text("(", flat, ", ", columns, ")"), "position, dimension");
+    add_row(figures, "table of width 8, unsqueezed", text("(", rows, ", 1, ", d, ")"), "position, batch, dimension");
+    add_row(figures, "division term of width 512", text("(", frequencies, ")"), "pair");
+    add_row(figures, "table of width 512", text("(", words, ", ", wide, ")"), "position, dimension");
+    add_row(figures, "notebook: position / denominator", text("(", positions, ", ", pairs, ")"), "position, pair");
+    add_row(figures, "notebook: sine and cosine stacked", text("(", positions, ", ", stacked / positions, ", 2)"),
+            "position, pair, sine or cosine");
+    add_row(figures, "notebook: flattened", text("(", flat, ", ", columns, ")"), "position, dimension");
     result.tables.push_back({"shapes",
                              "Shapes; the axis of length 1 is the batch: every sequence of a batch gets the same rows",
                              std::move(figures)});
@@ -208,21 +188,21 @@ void add_small(Result& result) {
     result.tables.insert(result.tables.begin(),
                          {"width-4", "\"transformers are awesome\": the vectors added to the three words, width 4",
                           named(figures_of(three, 4, "position"), "word", {"transformers", "are", "awesome"})});
-    double least = HUGE_VAL, most = -HUGE_VAL, squares = 0;
-    for (const std::vector<double>& row : table.rows) {
-        least = std::min(least, *std::min_element(row.begin(), row.end()));
-        most = std::max(most, *std::max_element(row.begin(), row.end()));
+    Sample values;
+    double squares = 0;
+    for (const Vector& row : table.rows) {
+        for (const double value : row) values.add(value);
         squares = std::max(squares, std::abs(dot(row, row) - 4));
     }
     // The rows of a shorter table are the first rows of a longer one.
     const bool prefix = std::equal(three.rows.begin(), three.rows.end(), sinusoidal_table(4, 100).rows.begin());
-    result.found.push_back(text("128 positions of width 8 are a table of ", table.rows.size(), " x ",
-                                table.rows[0].size(), " with values from ", figure(least, 6), " to ", figure(most, 6),
-                                ". The squares of each row sum to d/2 = 4 (with an error of at most ", figure(squares),
-                                "). 100 positions of width 512 are a table of ", wide.rows.size(), " x ",
-                                wide.rows[0].size(), ", with a division term of ", frequencies,
-                                " numbers. The first rows of a table of 100 are ", prefix ? "exactly" : "NOT",
-                                " those of a table of 3."));
+    result.found.push_back(
+        text("128 positions of width 8 are a table of ", table.rows.size(), " x ", table.rows[0].size(),
+             " with values from ", figure(values.least(), 6), " to ", figure(values.most(), 6),
+             ". The squares of each row sum to d/2 = 4 (with an error of at most ", figure(squares),
+             "). 100 positions of width 512 are a table of ", wide.rows.size(), " x ", wide.rows[0].size(),
+             ", with a division term of ", frequencies, " numbers. The first rows of a table of 100 are ",
+             prefix ? "exactly" : "NOT", " those of a table of 3."));
 }
 
 // PE(p + k) = M_k PE(p), where M_k rotates pair i by k w_i.
@@ -261,16 +241,12 @@ Result run(const Request& request) {
 
 } // namespace
 
-extern const Experiment worked_examples_experiment;
 const Experiment worked_examples_experiment{
     .name = "worked-examples",
     .summary = "Are the worked examples of introductory texts right?",
     .details = "\"transformers are awesome\" at width 4, a notebook's six tensors of width 6 and the output of its "
                "class, the shapes and ranges at width 8 and 512, PE(p + k) as a rotation of PE(p), segments together "
                "with positions, and the initial values of learned positions.",
-    .options = {},
-    .seconds = 1,
-    .quick_seconds = 1,
     .run = run};
 
 } // namespace ordo::lab

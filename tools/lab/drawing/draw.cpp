@@ -48,10 +48,7 @@ bool has_blank(const HeatMap& map) {
 
 Axes axes_of(const Curves& curves) {
     Range x{HUGE_VAL, -HUGE_VAL}, y = x;
-    const auto put = [&](double px, double py) {
-        widen(x, curves.log_x ? std::log10(px) : px);
-        widen(y, curves.log_y ? std::log10(py) : py);
-    };
+    const auto put = [&](double px, double py) { widen(x, curves.on_x(px)), widen(y, curves.on_y(py)); };
     for (const Series& series : curves.series) {
         for (std::size_t i = 0; i < series.x.size(); ++i) {
             put(series.x[i], series.y[i]);
@@ -59,10 +56,10 @@ Axes axes_of(const Curves& curves) {
             put(series.x[i], series.low[i]);
             put(series.x[i], series.high[i]);
         }
-        if (series.style == Series::Style::arrows) put(curves.origin_x, curves.origin_y);
+        if (series.style == Series::Style::arrows) put(0, 0);
     }
     for (std::size_t i = 0; i < curves.x_names.size(); ++i) widen(x, static_cast<double>(i));
-    for (const Reference& reference : curves.references) widen(y, curves.log_y ? std::log10(reference.y) : reference.y);
+    for (const Reference& reference : curves.references) widen(y, curves.on_y(reference.y));
     x = closed(x), y = closed(y);
     if (!curves.square) return {x, y};
     const double half = std::max(x.high - x.low, y.high - y.low) / 2;
@@ -121,7 +118,7 @@ int columns_of(std::string_view text) {
 std::string fitted(const std::string& text, int columns, bool right) {
     const int have = columns_of(text);
     if (have <= columns) {
-        const std::string pad(static_cast<std::size_t>(columns - have), ' ');
+        const std::string pad(columns - have, ' ');
         return right ? pad + text : text + pad;
     }
     std::size_t at = 0;
@@ -136,7 +133,7 @@ std::string wrapped(std::string_view text, int width, int indent) {
         const std::size_t end = std::min(text.find(' ', at), text.size());
         const int columns = columns_of(text.substr(at, end - at));
         if (column > indent && column + 1 + columns > width) {
-            out += "\n" + std::string(static_cast<std::size_t>(indent), ' ');
+            out += "\n" + std::string(indent, ' ');
             column = indent;
         } else if (column > indent) {
             out += ' ';

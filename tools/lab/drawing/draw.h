@@ -34,6 +34,16 @@ std::vector<Tick> ticks_of(const Range& range, bool log, int count);
 // The values of x that have points, in order, if they are few; otherwise an empty list.
 std::vector<double> measured_x(const Curves& curves);
 
+// How a picture distinguishes a series.
+struct Look {
+    Color color;
+    int mark, dash; // gnuplot's types of points and dashes
+};
+// One look for each series. A label that begins with an encoding's name has the same colour, mark and dash in every
+// picture, by the encoding's place in list.def. Several series of one encoding share its colour. Other series follow
+// their order in the picture.
+std::vector<Look> looks_of(const Curves& curves);
+
 // Lines of at most screen.width columns, the title first. A heat map of few cells is written in numbers. If more cells
 // would not fit, it shows rows and columns at equal steps, and a line below says so.
 std::string draw(const Picture& picture, const Screen& screen);

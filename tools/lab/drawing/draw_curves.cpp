@@ -2,7 +2,6 @@
 // Curves in characters. With one series, or with colours that tell the series apart, each character has eight dots
 // (Unicode's Braille patterns). Otherwise each series has a letter. Intervals are strokes.
 #include "tools/lab/drawing/draw.h"
-#include "tools/lab/drawing/looks.h"
 
 #include <algorithm>
 #include <cmath>
@@ -27,7 +26,7 @@ public:
     // The row of characters for a value.
     int row_of(double y) const { return dot_y(y) / 4; }
     int column_of(double x) const { return dot_x(x) / 2; }
-    const Cell& at(int row, int column) const { return cells_[static_cast<std::size_t>(row * columns_ + column)]; }
+    const Cell& at(int row, int column) const { return cells_[row * columns_ + column]; }
 
     void point(double x, double y, int owner) { dot(dot_x(x), dot_y(y), owner); }
     // A thick dot, visible on a line.
@@ -48,7 +47,7 @@ public:
     void interval(double x, double low, double high, int owner) {
         line(x, low, x, high, owner);
         for (int row = row_of(high); row <= row_of(low); ++row)
-            if (row >= 0 && row < lines) cells_[static_cast<std::size_t>(row * columns_ + column_of(x))].stroke = true;
+            if (row >= 0 && row < lines) cells_[row * columns_ + column_of(x)].stroke = true;
     }
     void across(double y) {
         for (int x = 0; x < columns_ * 2; x += 4) dot(x, dot_y(y), -2);
@@ -60,7 +59,7 @@ private:
     void dot(int x, int y, int owner) {
         if (x < 0 || y < 0 || x >= columns_ * 2 || y >= lines * 4) return;
         static constexpr unsigned bits[4][2] = {{0x01, 0x08}, {0x02, 0x10}, {0x04, 0x20}, {0x40, 0x80}};
-        Cell& cell = cells_[static_cast<std::size_t>(y / 4 * columns_ + x / 2)];
+        Cell& cell = cells_[y / 4 * columns_ + x / 2];
         cell.dots |= bits[y % 4][x % 2];
         cell.owner = owner;
         cell.stroke = false;
@@ -73,25 +72,20 @@ private:
 
 void draw_intervals(Canvas& canvas, const Curves& curves, const Series& series, int owner) {
     for (std::size_t i = 0; i < series.low.size(); ++i) {
-        const double x = curves.log_x ? std::log10(series.x[i]) : series.x[i];
-        const double low = curves.log_y ? std::log10(series.low[i]) : series.low[i];
-        const double high = curves.log_y ? std::log10(series.high[i]) : series.high[i];
+        const double x = curves.on_x(series.x[i]), low = curves.on_y(series.low[i]), high = curves.on_y(series.high[i]);
         if (std::isfinite(x) && std::isfinite(low) && std::isfinite(high)) canvas.interval(x, low, high, owner);
     }
 }
 
 void draw_series(Canvas& canvas, const Curves& curves, const Series& series, int owner) {
-    const auto tx = [&](double x) { return curves.log_x ? std::log10(x) : x; };
-    const auto ty = [&](double y) { return curves.log_y ? std::log10(y) : y; };
     for (std::size_t i = 0; i < series.x.size(); ++i) {
-        const double x = tx(series.x[i]), y = ty(series.y[i]);
+        const double x = curves.on_x(series.x[i]), y = curves.on_y(series.y[i]);
         if (!std::isfinite(x) || !std::isfinite(y)) continue;
-        if (series.style == Series::Style::arrows)
-            canvas.line(tx(curves.origin_x), ty(curves.origin_y), x, y, owner);
-        else if (series.style != Series::Style::points && i > 0 && std::isfinite(tx(series.x[i - 1])) &&
-                 std::isfinite(ty(series.y[i - 1]))) {
-            double from = tx(series.x[i - 1]);
-            const double level = ty(series.y[i - 1]);
+        if (series.style == Series::Style::arrows) canvas.line(curves.on_x(0), curves.on_y(0), x, y, owner);
+        double from = i > 0 ? curves.on_x(series.x[i - 1]) : HUGE_VAL;
+        const double level = i > 0 ? curves.on_y(series.y[i - 1]) : HUGE_VAL;
+        const bool joined = series.style != Series::Style::points && series.style != Series::Style::arrows;
+        if (joined && std::isfinite(from) && std::isfinite(level)) {
             if (series.style == Series::Style::steps) {
                 canvas.line(from, level, x, level, owner);
                 from = x;
@@ -129,7 +123,7 @@ public:
     // Returns text in the colour of a series.
     std::string colored(const std::string& text, int series) const {
         if (!screen_.color) return text;
-        const Color color = looks_[static_cast<std::size_t>(series)].color;
+        const Color color = looks_[series].color;
         return foreground(color_code(color, screen_), screen_) + text + std::string(reset);
     }
     std::string key(int series) const { return colored(letters_ ? letter(series) : "━━", series); }
@@ -178,7 +172,7 @@ std::string legend(const Curves& curves, const Inks& inks, const Screen& screen)
 
 // The line below the canvas with a mark at each tick, the numbers below the marks, and the label.
 std::string x_axis(const Picture& picture, const Curves& curves, const Canvas& canvas, const Range& x, int columns) {
-    std::vector<bool> marked(static_cast<std::size_t>(columns));
+    std::vector<bool> marked(columns);
     std::string numbers;
     std::vector<Tick> ticks;
     for (std::size_t i = 0; i < curves.x_names.size(); ++i)
@@ -190,23 +184,22 @@ std::string x_axis(const Picture& picture, const Curves& curves, const Canvas& c
     for (const Tick& tick : ticks) {
         const int at = canvas.column_of(tick.at);
         const int begin = std::min(margin + at - columns_of(tick.text) / 2, margin + columns - columns_of(tick.text));
-        marked[static_cast<std::size_t>(at)] = true;
+        marked[at] = true;
         if (!numbers.empty() && begin <= static_cast<int>(numbers.size())) continue; // would touch the number before
-        numbers.resize(static_cast<std::size_t>(begin), ' ');
+        numbers.resize(begin, ' ');
         numbers += tick.text;
     }
-    std::string line = std::string(static_cast<std::size_t>(margin - 1), ' ') + "└";
+    std::string line = std::string(margin - 1, ' ') + "└";
     for (const bool mark : marked) line += mark ? "┬" : "─";
     const std::string label = picture.x_label + (curves.log_x ? ", logarithmic" : "");
     const int before = std::max(0, (columns - columns_of(label)) / 2);
-    return line + "\n" + numbers + "\n" + std::string(static_cast<std::size_t>(margin + before), ' ') + label + "\n";
+    return line + "\n" + numbers + "\n" + std::string(margin + before, ' ') + label + "\n";
 }
 
 // The text to the left of each line.
 std::vector<std::string> y_axis(const Curves& curves, const Canvas& canvas, const Range& y) {
     std::vector<std::string> labels(lines);
-    for (const Tick& tick : ticks_of(y, curves.log_y, 5))
-        labels[static_cast<std::size_t>(canvas.row_of(tick.at))] = tick.text;
+    for (const Tick& tick : ticks_of(y, curves.log_y, 5)) labels[canvas.row_of(tick.at)] = tick.text;
     for (std::string& label : labels) label = fitted(label, margin - 2, true) + (label.empty() ? " │" : " ┤");
     return labels;
 }
@@ -218,8 +211,7 @@ std::string draw(const Picture& picture, const Curves& curves, const Screen& scr
     const int columns = std::min(screen.width - margin - 1, curves.square ? 2 * lines : 120);
     const Inks inks(curves, screen);
     Canvas canvas(columns, axes);
-    for (const Reference& reference : curves.references)
-        canvas.across(curves.log_y ? std::log10(reference.y) : reference.y);
+    for (const Reference& reference : curves.references) canvas.across(curves.on_y(reference.y));
     for (std::size_t i = 0; i < curves.series.size(); ++i)
         draw_intervals(canvas, curves, curves.series[i], static_cast<int>(i));
     for (std::size_t i = 0; i < curves.series.size(); ++i)
@@ -227,7 +219,7 @@ std::string draw(const Picture& picture, const Curves& curves, const Screen& scr
     std::string out = picture.y_label + (curves.log_y ? ", logarithmic" : "") + "\n";
     const std::vector<std::string> labels = y_axis(curves, canvas, axes.y);
     for (int row = 0; row < lines; ++row) {
-        std::string line = labels[static_cast<std::size_t>(row)];
+        std::string line = labels[row];
         for (int column = 0; column < columns; ++column) line += inks.cell(canvas.at(row, column));
         out += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
     }

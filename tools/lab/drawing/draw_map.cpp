@@ -73,7 +73,7 @@ private:
 
     std::string numbers(int cell) const {
         std::string out = line_label(picture_.y_label);
-        for (std::size_t c = 0; c < cols(); ++c) out += fitted(name_of(map_.x_names, map_.first_x, c), cell, true);
+        for (std::size_t c = 0; c < cols(); ++c) out += fitted(name_of(map_.x_names, 0, c), cell, true);
         if (columns_of(out) + 2 + columns_of(picture_.x_label) <= screen_.width)
             out += "  " + picture_.x_label + "\n";
         else
@@ -120,7 +120,7 @@ private:
         std::string shown =
             by_rows > 1 ? "rows " + sequence(map_.y_names, map_.first_y, by_rows, map_.values.size()) : "";
         if (by_rows > 1 && by_cols > 1) shown += "; ";
-        if (by_cols > 1) shown += "columns " + sequence(map_.x_names, map_.first_x, by_cols, cols());
+        if (by_cols > 1) shown += "columns " + sequence(map_.x_names, 0, by_cols, cols());
         if (!shown.empty()) out += below("shown are " + shown);
         return out;
     }
@@ -133,7 +133,7 @@ private:
         return out + "...";
     }
     std::string shade(double value, int repeat) const {
-        if (!std::isfinite(value)) return std::string(static_cast<std::size_t>(repeat), ' ');
+        if (!std::isfinite(value)) return std::string(repeat, ' ');
         const auto level = static_cast<std::size_t>(std::clamp(range_.share(value) * 5, 0.0, 4.0));
         std::string out;
         for (int i = 0; i < repeat; ++i) out += shades[level];
@@ -152,14 +152,12 @@ private:
         return out;
     }
     std::string x_axis(int width, std::size_t last_column) const {
-        const std::string first = name_of(map_.x_names, map_.first_x, 0);
-        const std::string last = name_of(map_.x_names, map_.first_x, last_column);
+        const std::string first = name_of(map_.x_names, 0, 0);
+        const std::string last = name_of(map_.x_names, 0, last_column);
         const int middle = width - columns_of(first) - columns_of(last);
         std::string label = picture_.x_label;
         if (columns_of(label) + 2 <= middle)
-            return line_label("") + first +
-                   fitted(std::string(static_cast<std::size_t>((middle - columns_of(label)) / 2), ' ') + label,
-                          middle) +
+            return line_label("") + first + fitted(std::string((middle - columns_of(label)) / 2, ' ') + label, middle) +
                    last + "\n";
         return line_label("") + first + fitted("", std::max(middle, 1)) + last + "\n" + below(label);
     }

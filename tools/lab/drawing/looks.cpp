@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tools/lab/drawing/looks.h"
+#include "tools/lab/drawing/draw.h"
 
 #include "encoding/base/registry.h"
 #include "encoding/base/stack.h"
@@ -8,6 +8,7 @@
 #include <map>
 
 namespace ordo::lab {
+
 namespace {
 
 // Filled circle, square, triangles, diamond and pentagon, then the same unfilled. 11 marks and 7 colours have no common

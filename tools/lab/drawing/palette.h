@@ -11,39 +11,23 @@ namespace ordo::lab {
 struct Color {
     std::uint8_t red, green, blue;
 };
+// Of 0xrrggbb each.
+template <std::size_t n>
+constexpr std::array<Color, n> colors_of(const std::uint32_t (&codes)[n]) {
+    std::array<Color, n> colors{};
+    const auto byte = [](std::uint32_t code) { return static_cast<std::uint8_t>(code & 255); };
+    for (std::size_t i = 0; i < n; ++i) colors[i] = {byte(codes[i] >> 16), byte(codes[i] >> 8), byte(codes[i])};
+    return colors;
+}
 
 // Purple below zero, orange above: ColorBrewer's PuOr (Harrower and Brewer 2003).
-inline constexpr std::array<Color, 11> diverging_colors{{{0x2d, 0x00, 0x4b},
-                                                         {0x54, 0x27, 0x88},
-                                                         {0x80, 0x73, 0xac},
-                                                         {0xb2, 0xab, 0xd2},
-                                                         {0xd8, 0xda, 0xeb},
-                                                         {0xf7, 0xf7, 0xf7},
-                                                         {0xfe, 0xe0, 0xb6},
-                                                         {0xfd, 0xb8, 0x63},
-                                                         {0xe0, 0x82, 0x14},
-                                                         {0xb3, 0x58, 0x06},
-                                                         {0x7f, 0x3b, 0x08}}};
+inline constexpr auto diverging_colors = colors_of(
+    {0x2d004b, 0x542788, 0x8073ac, 0xb2abd2, 0xd8daeb, 0xf7f7f7, 0xfee0b6, 0xfdb863, 0xe08214, 0xb35806, 0x7f3b08});
 // Evenly brighter from the smallest to the largest value: matplotlib's viridis.
-inline constexpr std::array<Color, 11> rising_colors{{{0x44, 0x01, 0x54},
-                                                      {0x48, 0x24, 0x75},
-                                                      {0x41, 0x44, 0x87},
-                                                      {0x35, 0x5f, 0x8d},
-                                                      {0x2a, 0x78, 0x8e},
-                                                      {0x21, 0x91, 0x8c},
-                                                      {0x22, 0xa8, 0x84},
-                                                      {0x44, 0xbf, 0x70},
-                                                      {0x7a, 0xd1, 0x51},
-                                                      {0xbd, 0xdf, 0x26},
-                                                      {0xfd, 0xe7, 0x25}}};
+inline constexpr auto rising_colors = colors_of(
+    {0x440154, 0x482475, 0x414487, 0x355f8d, 0x2a788e, 0x21918c, 0x22a884, 0x44bf70, 0x7ad151, 0xbddf26, 0xfde725});
 // For lines: Okabe and Ito 2008, without yellow, which is faint on white paper.
-inline constexpr std::array<Color, 7> line_colors{{{0x00, 0x72, 0xb2},
-                                                   {0xd5, 0x5e, 0x00},
-                                                   {0x00, 0x9e, 0x73},
-                                                   {0xcc, 0x79, 0xa7},
-                                                   {0xe6, 0x9f, 0x00},
-                                                   {0x56, 0xb4, 0xe9},
-                                                   {0x55, 0x55, 0x55}}};
+inline constexpr auto line_colors = colors_of({0x0072b2, 0xd55e00, 0x009e73, 0xcc79a7, 0xe69f00, 0x56b4e9, 0x555555});
 
 // Similar colours among the 256 numbered ones of terminals, whose nearest matches would look muddy.
 inline constexpr std::array<std::uint8_t, 11> diverging_codes{54, 61, 98, 140, 183, 231, 223, 215, 208, 166, 130};
@@ -56,7 +40,7 @@ inline constexpr const std::array<Color, 11>& map_colors(bool diverging) {
 // share in [0, 1].
 inline int code_at(bool diverging, double share) {
     const auto& codes = diverging ? diverging_codes : rising_codes;
-    return codes[static_cast<std::size_t>(share * static_cast<double>(codes.size() - 1) + 0.5)];
+    return codes[share * static_cast<double>(codes.size() - 1) + 0.5];
 }
 
 // The same, interpolated between the neighbours.

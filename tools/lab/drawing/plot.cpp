@@ -5,7 +5,6 @@
 
 #include "core/number.h"
 #include "tools/lab/drawing/draw.h"
-#include "tools/lab/drawing/looks.h"
 
 #include <algorithm>
 #include <cmath>
@@ -111,11 +110,11 @@ std::string map_script(const HeatMap& map) {
     out += "END\n" + palette(map.diverging) + "set cblabel " + literal(map.value_label) +
            " offset 1,0\nset rmargin 15\nset cbrange [" + number(range.low - pad) + ":" + number(range.high + pad) +
            "]\n";
-    const double x = map.x_names.empty() ? map.first_x : 0, y = map.y_names.empty() ? map.first_y : 0;
+    const double y = map.y_names.empty() ? map.first_y : 0;
     if (!map.x_names.empty()) out += tics("x", map.x_names);
     if (!map.y_names.empty()) out += tics("y", map.y_names);
-    out += "set xrange [" + number(x - 0.5) + ":" + number(x + static_cast<double>(cols) - 0.5) + "]\nset yrange [" +
-           number(y + static_cast<double>(rows) - 0.5) + ":" + number(y - 0.5) + "]\n";
+    out += "set xrange [-0.5:" + number(cols - 0.5) + "]\nset yrange [" + number(y + rows - 0.5) + ":" +
+           number(y - 0.5) + "]\n";
     if (cols <= 12 && map.x_names.empty()) out += "set xtics 1\n";
     if (rows <= 12 && map.y_names.empty()) out += "set ytics 1\n";
     if (map.square) out += "set size ratio -1\n";
@@ -150,10 +149,8 @@ std::string numbers_plot(const HeatMap& map, const std::string& at) {
 }
 
 std::string map_plot(const HeatMap& map) {
-    const double x = map.x_names.empty() ? map.first_x : 0, y = map.y_names.empty() ? map.first_y : 0;
-    const std::string places = "$1+" + number(x), rows = "($2+" + number(y) + ")";
-    return "plot $cells matrix using (" + places + "):" + rows + ":3 with image" +
-           numbers_plot(map, places + ":NaN):" + rows) + "\n";
+    const std::string rows = "($2+" + number(map.y_names.empty() ? map.first_y : 0) + ")";
+    return "plot $cells matrix using ($1+0):" + rows + ":3 with image" + numbers_plot(map, "$1+0:NaN):" + rows) + "\n";
 }
 
 // Whether a point is above its own name. A key would repeat the name, and twenty names would fill the picture.
@@ -173,9 +170,7 @@ std::string element(const Curves& curves, const Series& series, const Look& look
     const std::string title = untitled ? " notitle" : " title " + literal(series.label);
     switch (series.style) {
     case Series::Style::arrows:
-        return data + " using (" + number(curves.origin_x) + "):(" + number(curves.origin_y) + "):($1-" +
-               number(curves.origin_x) + "):($2-" + number(curves.origin_y) + ") with vectors filled head" + lines +
-               title;
+        return data + " using (0):(0):($1-0):($2-0) with vectors filled head" + lines + title;
     case Series::Style::points:
         return data + " using 1:2 with points" + mark + (series.names.empty() ? "1" : "0.6") + lines + title;
     case Series::Style::line_points:
@@ -261,8 +256,8 @@ private:
         }
     };
     static constexpr double pixels = 650; // the plot's width and height, about
-    double at_x(double x) const { return pixels * axes_.x.share(curves_.log_x ? std::log10(x) : x); }
-    double at_y(double y) const { return pixels * axes_.y.share(curves_.log_y ? std::log10(y) : y); }
+    double at_x(double x) const { return pixels * axes_.x.share(curves_.on_x(x)); }
+    double at_y(double y) const { return pixels * axes_.y.share(curves_.on_y(y)); }
     static double value(const Range& range, double at, bool log) {
         const double value = range.low + at / pixels * (range.high - range.low);
         return log ? std::pow(10, value) : value;

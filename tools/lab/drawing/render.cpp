@@ -3,19 +3,17 @@
 
 #include "tools/lab/drawing/draw.h"
 #include "tools/lab/drawing/plot.h"
+#include "tools/lab/math/numbers.h"
 #include "tools/terminal/terminal.h"
 #include "tools/terminal/wide_table.h"
 
-#include <algorithm>
-#include <cmath>
 #include <fstream>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 namespace ordo::lab {
 
-using tools::Cell;
-using tools::Figures;
+using tools::escaped_markdown;
 using tools::Format;
 
 namespace {
@@ -75,37 +73,28 @@ Figures curve_figures(const Curves& curves) {
 Figures map_figures(const Picture& picture, const HeatMap& map) {
     Figures figures{{picture.y_label}, {}};
     for (std::size_t i = 0; i < map.values[0].size(); ++i)
-        figures.columns.push_back(map.x_names.empty() ? std::to_string(map.first_x + static_cast<int>(i))
-                                                      : map.x_names[i]);
+        figures.columns.push_back(map.x_names.empty() ? std::to_string(i) : map.x_names[i]);
     for (std::size_t i = 0; i < map.values.size(); ++i) {
-        auto& row = figures.rows.emplace_back(figures.columns.size());
         if (map.y_names.empty())
-            row[0] = std::int64_t{map.first_y} + static_cast<std::int64_t>(i);
+            add_row(figures, map.first_y + static_cast<int>(i), map.values[i]);
         else
-            row[0] = map.y_names[i];
-        for (std::size_t c = 0; c < map.values[i].size(); ++c)
-            if (!std::isnan(map.values[i][c])) row[c + 1] = map.values[i][c];
+            add_row(figures, map.y_names[i], map.values[i]);
     }
     return figures;
 }
 
-void write_json(JsonWriter& out, const NamedFigures& table) {
+// A table or a picture.
+template <class Part>
+void write_json(JsonWriter& out, const Part& part, const Figures& figures) {
     out.begin_object();
-    out.member("name", table.name);
-    out.member("title", table.title);
+    out.member("name", part.name);
+    out.member("title", part.title);
+    if constexpr (std::is_same_v<Part, Picture>) {
+        out.member("x", part.x_label);
+        out.member("y", part.y_label);
+    }
     out.key("rows");
-    tools::write_json(out, table.figures);
-    out.end_object();
-}
-
-void write_json(JsonWriter& out, const Picture& picture) {
-    out.begin_object();
-    out.member("name", picture.name);
-    out.member("title", picture.title);
-    out.member("x", picture.x_label);
-    out.member("y", picture.y_label);
-    out.key("rows");
-    tools::write_json(out, figures_of(picture));
+    tools::write_json(out, figures);
     out.end_object();
 }
 
@@ -117,10 +106,6 @@ bool has_sentences(const Figures& figures) {
         for (const Cell& cell : row)
             if (const auto* words = std::get_if<std::string>(&cell); words && words->size() > long_text) return true;
     return false;
-}
-
-std::string escaped_markdown(std::string_view text) {
-    return tools::escaped_markdown(text);
 }
 
 Screen screen_of_stdout() {
@@ -136,10 +121,6 @@ Screen screen_of_stdout() {
     screen.color = true;
     screen.true_color = depth && (std::string_view(depth) == "truecolor" || std::string_view(depth) == "24bit");
     return screen;
-}
-
-std::string text_of(const Picture& picture, const Screen& screen) {
-    return draw(picture, screen);
 }
 
 std::string axes_text(const Picture& picture) {
@@ -237,12 +218,6 @@ std::string csv_of(const Result& result) {
 }
 
 std::string json_of(const Experiment& experiment, const Result& result, const std::string& command) {
-    const auto list = [](JsonWriter& out, std::string_view name, const auto& parts) {
-        out.key(name);
-        out.begin_array();
-        for (const auto& part : parts) write_json(out, part);
-        out.end_array();
-    };
     JsonWriter out(1);
     out.begin_object();
     out.member("experiment", experiment.name);
@@ -251,8 +226,14 @@ std::string json_of(const Experiment& experiment, const Result& result, const st
     out.member("expected", result.expected);
     out.member("found", result.found);
     out.member("notes", result.notes);
-    list(out, "tables", result.tables);
-    list(out, "pictures", result.pictures);
+    out.key("tables");
+    out.begin_array();
+    for (const NamedFigures& table : result.tables) write_json(out, table, table.figures);
+    out.end_array();
+    out.key("pictures");
+    out.begin_array();
+    for (const Picture& picture : result.pictures) write_json(out, picture, figures_of(picture));
+    out.end_array();
     out.end_object();
     return out.take() + "\n";
 }

@@ -23,17 +23,11 @@ std::string text_of(const Experiment& experiment, const Result& result, Screen s
 std::string markdown_of(const Experiment& experiment, const Result& result, const std::string& command,
                         const std::filesystem::path& pictures = {}, const std::string& link = {});
 
-// Escapes text for Markdown, in which < begins a tag and [ a link.
-std::string escaped_markdown(std::string_view text);
-
 // The tables, then the numbers of the pictures, one after another. If there are several, each follows a line
 // "# NAME: TITLE".
 std::string csv_of(const Result& result);
 
 std::string json_of(const Experiment& experiment, const Result& result, const std::string& command);
-
-// A picture in characters, the title first.
-std::string text_of(const Picture& picture, const Screen& screen);
 
 // The axes of a picture in words, in place of the picture.
 std::string axes_text(const Picture& picture);

@@ -4,7 +4,6 @@
 #include "tools/lab/math/statistics.h"
 
 #include <map>
-#include <numeric>
 
 namespace ordo::lab {
 namespace {
@@ -105,9 +104,7 @@ double dunnett_critical(std::span<const double> weights, int degrees) {
 }
 
 Vector holm(const Vector& p) {
-    std::vector<std::size_t> order(p.size());
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return p[a] < p[b]; });
+    const std::vector<std::size_t> order = ranked(p);
     Vector adjusted(p.size());
     double least = 0;
     for (std::size_t i = 0; i < order.size(); ++i) {

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <numeric>
 #include <sstream>
 
 namespace ordo::lab {
@@ -68,44 +69,52 @@ inline std::span<float> row_span(View v, int i) {
     return {v.row(i), static_cast<std::size_t>(v.cols)};
 }
 
+// a - b, element by element.
+inline Vector minus(Vector a, const Vector& b) {
+    for (std::size_t i = 0; i < a.size(); ++i) a[i] -= b[i];
+    return a;
+}
+
+// The places of the values, from that of the smallest on.
+inline std::vector<std::size_t> ranked(const Vector& values) {
+    std::vector<std::size_t> order(values.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return values[a] < values[b]; });
+    return order;
+}
+
 // An angle modulo whole turns, in (-pi, pi].
 inline double turned(double angle) {
     return std::remainder(angle, 2 * std::numbers::pi);
 }
 
-// Running mean and spread (Welford 1962).
+// Running mean and spread (Welford 1962), the smallest and the largest value.
 class Sample {
 public:
     void add(double x) {
         ++n_;
+        least_ = std::min(least_, x), most_ = std::max(most_, x);
         const double d = x - mean_;
         mean_ += d / static_cast<double>(n_);
         squares_ += d * (x - mean_);
     }
     std::int64_t count() const { return n_; }
     double mean() const { return mean_; }
+    double least() const { return least_; }
+    double most() const { return most_; }
     double deviation() const { return n_ < 2 ? std::nan("") : std::sqrt(squares_ / static_cast<double>(n_ - 1)); }
     double standard_error() const { return deviation() / std::sqrt(static_cast<double>(n_)); }
 
 private:
     std::int64_t n_ = 0;
-    double mean_ = 0, squares_ = 0;
+    double mean_ = 0, squares_ = 0, least_ = HUGE_VAL, most_ = -HUGE_VAL;
 };
 
-inline Sample sample_of(std::span<const double> values) {
+template <class Values>
+Sample sample_of(const Values& values) {
     Sample sample;
-    for (const double v : values) sample.add(v);
+    for (const auto v : values) sample.add(static_cast<double>(v));
     return sample;
-}
-
-struct Difference {
-    double mean = 0, error = 0; // the mean's standard error
-};
-// The difference of paired numbers.
-inline Difference difference(std::span<const double> a, std::span<const double> b) {
-    Sample sample;
-    for (std::size_t i = 0; i < a.size(); ++i) sample.add(a[i] - b[i]);
-    return {sample.mean(), sample.standard_error()};
 }
 
 // Standard normal numbers for a seed and a stream.
@@ -121,10 +130,7 @@ inline std::string figure(double value, int digits = 3) {
     return rounded_text(value, digits);
 }
 
-// An unknown interval leaves a table's cell blank, and a sentence without an interval.
-inline Cell known(double value) {
-    return std::isnan(value) ? Cell() : Cell(value);
-}
+// " +- 0.1" of an interval; empty if it is unknown.
 inline std::string margin(double half, int digits = 2) {
     return std::isnan(half) ? "" : " +- " + figure(half, digits);
 }
@@ -137,10 +143,58 @@ std::string text(const Parts&... parts) {
     return out.str();
 }
 
+// An encoding's name in a sentence.
+inline std::string in_text(const std::string& encoding) {
+    return encoding == "none" ? "`none`" : encoding;
+}
+
+// "1 seed", "3 seeds".
+inline std::string counted(std::size_t n, const char* name) {
+    return text(n, " ", name, n == 1 ? "" : "s");
+}
+
 // Makes "a, b" of "a".
 inline void append(std::string& list, std::string_view item, std::string_view separator = ", ") {
     if (!list.empty()) list += separator;
     list += item;
+}
+
+// A list with its heading; nothing for an empty one.
+inline std::string listed(std::string_view heading, const std::string& list, std::string_view end = "") {
+    return list.empty() ? "" : text(heading, list, end);
+}
+
+// Appends the cells of a row: one for a text or a number (blank if it is NaN), several for a list or for a struct with
+// an overload of its own (statistics.h).
+template <class Part>
+void put(std::vector<Cell>& row, const Part& part) {
+    if constexpr (std::is_same_v<Part, Cell> || std::is_same_v<Part, bool>)
+        row.emplace_back(part);
+    else if constexpr (std::is_convertible_v<const Part&, std::string_view>)
+        row.emplace_back(std::string(part));
+    else if constexpr (std::is_integral_v<Part>)
+        row.emplace_back(static_cast<std::int64_t>(part));
+    else if constexpr (std::is_floating_point_v<Part>)
+        row.push_back(std::isnan(part) ? Cell() : Cell(static_cast<double>(part)));
+    else
+        for (const auto& one : part) put(row, one);
+}
+
+// Cells that are not given stay blank.
+template <class... Parts>
+void add_row(Figures& figures, const Parts&... parts) {
+    std::vector<Cell>& row = figures.rows.emplace_back();
+    row.reserve(figures.columns.size());
+    (put(row, parts), ...);
+    row.resize(std::max(row.size(), figures.columns.size()));
+}
+
+// Replaces the cells of a row from one on.
+template <class... Parts>
+void set(std::vector<Cell>& row, std::size_t first, const Parts&... parts) {
+    std::vector<Cell> cells;
+    (put(cells, parts), ...);
+    std::move(cells.begin(), cells.end(), row.begin() + static_cast<std::ptrdiff_t>(first));
 }
 
 } // namespace ordo::lab

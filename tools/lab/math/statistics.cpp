@@ -4,11 +4,16 @@
 #include "tools/lab/math/numbers.h"
 
 #include <map>
+#include <numeric>
 
 namespace ordo::lab {
 namespace {
 
 constexpr double normal_975 = 1.959963984540054; // of the normal distribution
+
+double total(std::span<const double> values) {
+    return std::accumulate(values.begin(), values.end(), 0.0);
+}
 
 // Wilson's interval of a proportion p of n trials, for a quantile z.
 Interval score_interval(double p, double n, double z) {
@@ -47,24 +52,20 @@ double t_quantile(double probability, int degrees) {
 }
 
 Mean mean_of(std::span<const double> values) {
-    Sample sample;
-    for (const double v : values) sample.add(v);
-    if (values.size() < 2) return {sample.mean(), std::nan("")};
-    return {sample.mean(), t_quantile(0.975, static_cast<int>(values.size()) - 1) * sample.standard_error()};
+    const Sample sample = sample_of(values);
+    return {sample.mean(), half_of(sample.standard_error(), static_cast<int>(values.size()) - 1)};
 }
 
-Difference error_of_sums(std::span<const double> sums, std::span<const double> counts) {
-    double sum = 0, count = 0, squares = 0;
-    for (std::size_t i = 0; i < sums.size(); ++i) sum += sums[i], count += counts[i];
-    const double mean = sum / count, n = static_cast<double>(sums.size());
-    if (sums.size() < 2) return {mean, std::nan("")};
+double error_of_sums(std::span<const double> sums, std::span<const double> counts) {
+    const double count = total(counts), mean = total(sums) / count, n = static_cast<double>(sums.size());
+    double squares = 0;
     for (std::size_t i = 0; i < sums.size(); ++i) squares += std::pow(sums[i] - mean * counts[i], 2);
-    return {mean, std::sqrt(squares * n / (n - 1)) / count};
+    return n < 2 ? std::nan("") : std::sqrt(squares * n / (n - 1)) / count;
 }
 
 Mean mean_of_sums(std::span<const double> sums, std::span<const double> counts) {
-    const auto [mean, error] = error_of_sums(sums, counts);
-    return {mean, sums.size() < 2 ? error : t_quantile(0.975, static_cast<int>(sums.size()) - 1) * error};
+    const int degrees = static_cast<int>(sums.size()) - 1;
+    return {total(sums) / total(counts), half_of(error_of_sums(sums, counts), degrees)};
 }
 
 Mean mean_of_clusters(std::span<const double> values, std::span<const int> clusters) {

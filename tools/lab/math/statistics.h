@@ -13,6 +13,10 @@ namespace ordo::lab {
 
 // The quantile of Student's t distribution; degrees of freedom >= 1.
 double t_quantile(double probability, int degrees);
+// Half the 95 % interval for a standard error; NaN without a degree of freedom.
+inline double half_of(double error, int degrees) {
+    return degrees > 0 ? t_quantile(0.975, degrees) * error : std::nan("");
+}
 // P(|T| <= t) of the same distribution.
 double student_within(double t, int degrees);
 
@@ -36,9 +40,9 @@ Mean mean_of(std::span<const double> values);
 // Techniques, section 6.4). Student's t has one degree of freedom less than there are clusters. Both spans have one
 // length.
 Mean mean_of_clusters(std::span<const double> values, std::span<const int> clusters);
-// The same from sums over clusters of `counts` values; it holds the standard error in place of the half.
+// The same from sums over clusters of `counts` values; and its standard error.
 Mean mean_of_sums(std::span<const double> sums, std::span<const double> counts);
-Difference error_of_sums(std::span<const double> sums, std::span<const double> counts);
+double error_of_sums(std::span<const double> sums, std::span<const double> counts);
 
 // A probability of which `right` of `of` trials came true: Wilson's score interval (Wilson 1927), which stays in
 // [0, 1]. of >= 1.
@@ -59,5 +63,19 @@ Verdict above(const Interval& interval, double bound); // whether the value is a
 Verdict below(const Interval& interval, double bound);
 Verdict between(const Interval& interval, double least, double most);
 const char* name_of(Verdict verdict);
+inline const char* worded(Verdict verdict, const char* held, const char* missed, const char* undecided) {
+    return verdict == Verdict::held ? held : verdict == Verdict::missed ? missed : undecided;
+}
+
+// Cells of a table: the ends of an interval, a mean and its half, a proportion and its interval.
+inline void put(std::vector<Cell>& row, const Interval& interval) {
+    put(row, interval.low), put(row, interval.high);
+}
+inline void put(std::vector<Cell>& row, const Mean& mean) {
+    put(row, mean.mean), put(row, mean.half);
+}
+inline void put(std::vector<Cell>& row, const Share& share) {
+    put(row, share.mean), put(row, share.interval);
+}
 
 } // namespace ordo::lab

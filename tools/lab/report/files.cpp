@@ -6,7 +6,6 @@
 #include "io/atomic_file.h"
 #include "tools/lab/drawing/render.h"
 
-#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -21,47 +20,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Both ends of a pipe; the destructor closes them.
-struct Pipe {
-    std::array<int, 2> ends{-1, -1};
-    Pipe() {
-        if (::pipe2(ends.data(), O_CLOEXEC) != 0) fail(ErrorCode::io, "gnuplot: pipe: ", std::strerror(errno));
-    }
-    Pipe(const Pipe&) = delete;
-    Pipe& operator=(const Pipe&) = delete;
-    ~Pipe() { close_end(0), close_end(1); }
-    void close_end(std::size_t i) {
-        if (ends[i] >= 0) ::close(ends[i]);
-        ends[i] = -1;
-    }
-};
-
-// The setup of a child process: empty input, both outputs into one pipe, a working directory.
-struct Actions {
-    posix_spawn_file_actions_t actions{};
-    Actions(const fs::path& directory, int output) {
-        ::posix_spawn_file_actions_init(&actions);
-        ::posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-        ::posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
-        ::posix_spawn_file_actions_adddup2(&actions, output, STDERR_FILENO);
-        ::posix_spawn_file_actions_addchdir_np(&actions, directory.c_str());
-    }
-    Actions(const Actions&) = delete;
-    Actions& operator=(const Actions&) = delete;
-    ~Actions() { ::posix_spawn_file_actions_destroy(&actions); }
-};
-
-std::string read_all(int fd) {
-    std::string text;
-    std::array<char, 4096> buffer;
-    while (true) {
-        const ssize_t n = ::read(fd, buffer.data(), buffer.size());
-        if (n < 0 && errno == EINTR) continue;
-        if (n <= 0) return text;
-        text.append(buffer.data(), static_cast<std::size_t>(n));
-    }
-}
-
 // Errors of a search for gnuplot through PATH: no file, no access, or an entry that is not a folder.
 bool is_missing(int error) {
     return error == ENOENT || error == EACCES || error == ENOTDIR;
@@ -75,22 +33,31 @@ void make_directory(const fs::path& directory) {
     if (error) fail(ErrorCode::io, printable(directory.string()), ": ", error.message());
 }
 
+// Its output goes into a file beside the script.
 bool run_gnuplot(const fs::path& script) {
-    Pipe pipe;
     const fs::path directory = script.has_parent_path() ? script.parent_path() : fs::path(".");
-    const Actions actions(directory, pipe.ends[1]);
+    const fs::path output = fs::path(script).replace_extension(".log");
+    posix_spawn_file_actions_t actions{};
+    ::posix_spawn_file_actions_init(&actions);
+    ::posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    ::posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, output.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    ::posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
+    ::posix_spawn_file_actions_addchdir_np(&actions, directory.c_str());
     std::string program = "gnuplot", no_rc = "-d",
                 name = "./" + script.filename().string(); // -d: do not read the user's configuration
     char* const words[] = {program.data(), no_rc.data(), name.data(), nullptr};
     pid_t child = 0;
-    const int error = ::posix_spawnp(&child, "gnuplot", &actions.actions, nullptr, words, environ);
+    const int error = ::posix_spawnp(&child, "gnuplot", &actions, nullptr, words, environ);
+    ::posix_spawn_file_actions_destroy(&actions);
+    std::error_code ignored;
+    if (error != 0) fs::remove(output, ignored);
     if (is_missing(error)) return false;
     if (error != 0) fail(ErrorCode::failure, "gnuplot: ", std::strerror(error));
-    pipe.close_end(1);
-    const std::string said = read_all(pipe.ends[0]);
     int status = 0;
     while (::waitpid(child, &status, 0) < 0)
         if (errno != EINTR) fail(ErrorCode::failure, "gnuplot: ", std::strerror(errno));
+    const std::string said = file_text(output);
+    fs::remove(output, ignored);
     if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
         fail(ErrorCode::failure, "gnuplot: ", printable(script.filename().string()), ": ", printable(said, 400));
     return true;

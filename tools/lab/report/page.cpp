@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 // The report as HTML. The page loads nothing, and escapes all text. Its tables are links to the files in data/.
 #include "core/number.h"
-#include "tools/lab/drawing/palette.h"
+#include "tools/lab/drawing/draw.h"
 #include "tools/lab/drawing/plot.h"
 #include "tools/lab/drawing/render.h"
-#include "tools/lab/report/live.h"
 #include "tools/lab/report/report.h"
 
 #include <algorithm>
@@ -171,7 +170,7 @@ std::string table_html(const Experiment& experiment, const NamedFigures& table) 
 
 std::string picture_html(const Experiment& experiment, const Picture& picture, const std::filesystem::path& folder) {
     const std::string stem = file_stem(experiment, picture.name), svg = file_text(folder / (stem + ".svg"));
-    const std::string shown = svg.empty() ? "<pre>" + escaped_html(text_of(picture, {})) + "</pre>\n"
+    const std::string shown = svg.empty() ? "<pre>" + escaped_html(draw(picture, {})) + "</pre>\n"
                                           : "<figcaption>" + prose(picture.title) +
                                                 "</figcaption>\n<div class=\"picture\"><img alt=\"" +
                                                 escaped_html(axes_text(picture)) +

@@ -10,6 +10,7 @@
 #include "tools/lab/drawing/render.h"
 #include "tools/measure/machine.h"
 #include "tools/terminal/signals.h"
+#include "tools/terminal/terminal.h"
 
 #include <algorithm>
 #include <ctime>
@@ -17,6 +18,8 @@
 namespace ordo::lab {
 
 namespace fs = std::filesystem;
+
+using tools::escaped_markdown;
 
 namespace {
 
@@ -26,7 +29,7 @@ constexpr std::string_view stopped = "not run to its end: stopped by a signal";
 struct Stopped {};
 
 double expected_seconds(const Experiment& experiment, bool quick) {
-    return quick ? experiment.quick_seconds : experiment.seconds;
+    return quick ? experiment.seconds.quick : experiment.seconds.full;
 }
 
 class Run {
@@ -98,15 +101,6 @@ private:
     tools::Progress progress_;
 };
 
-// Quotes text as one word of a POSIX shell.
-std::string shell_word(const std::string& text) {
-    constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:=,+@%-";
-    if (!text.empty() && text.find_first_not_of(plain) == std::string::npos) return text;
-    std::string out = "'";
-    for (const char c : text) out += c == '\'' ? "'\\''" : std::string(1, c);
-    return out + "'";
-}
-
 // A path without the user's home: a shell expanded ~, and readers need not see the home folder.
 std::string path_word(const std::string& path) {
     const char* home = std::getenv("HOME");
@@ -131,6 +125,14 @@ void try_to_write(const fs::path& file) {
 }
 
 } // namespace
+
+std::string shell_word(const std::string& text) {
+    constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:=,+@%-";
+    if (!text.empty() && text.find_first_not_of(plain) == std::string::npos) return text;
+    std::string out = "'";
+    for (const char c : text) out += c == '\'' ? "'\\''" : std::string(1, c);
+    return out + "'";
+}
 
 std::string command_of(std::string_view experiment, const tools::Arguments& arguments) {
     constexpr std::string_view shown_only[] = {"all", "format", "out", "quiet",

@@ -2,13 +2,8 @@
 // Which tokens the heads attend to: maps for a prompt, and a score of each head as a previous-token, duplicate-token or
 // induction head.
 // The scores are those of Olsson et al. 2022, "In-context Learning and Induction Heads", arXiv 2209.11895.
-#include "core/error.h"
-#include "model/model.h"
-#include "tools/lab/math/numbers.h"
-#include "tools/lab/math/statistics.h"
 #include "tools/lab/shipped/attention_scores.h"
 #include "tools/lab/shipped/trained.h"
-#include "tools/lab/study/judgement.h"
 
 namespace ordo::lab {
 namespace {
@@ -22,22 +17,14 @@ struct Measured {
     HeadScores scores;
 };
 
-std::string head_name(const HeadScores& scores, std::size_t head) {
-    const auto heads = static_cast<std::size_t>(scores.heads);
-    return text("layer ", head / heads, " head ", head % heads);
-}
-
-const std::vector<Vector>& all_of(const std::array<std::vector<Vector>, 3>& scores, HeadKind kind) {
-    return scores[static_cast<std::size_t>(kind)];
+std::string head_name(const HeadScores& scores, int head) {
+    return text("layer ", head / scores.heads, " head ", head % scores.heads);
 }
 
 // The score minus the control. The score for the previous token needs no control.
-Vector over_control(const HeadScores& scores, HeadKind kind, std::size_t head) {
-    Vector out = all_of(scores.score, kind)[head];
-    if (kind == HeadKind::previous) return out;
-    const Vector& control = all_of(scores.control, kind)[head];
-    for (std::size_t i = 0; i < out.size(); ++i) out[i] -= control[i];
-    return out;
+Vector over_control(const HeadScores& scores, HeadKind kind, int head) {
+    const Vector& score = scores.score[kind][head];
+    return kind == HeadKind::previous ? score : minus(score, scores.control[kind][head]);
 }
 
 // Every second value. One half selects a head and the other half measures it, so the selection does not bias the score.
@@ -49,7 +36,7 @@ Vector half_of(const Vector& values, std::size_t first) {
 
 // The head of the highest score, and its values on the sequences that did not select it.
 struct Best {
-    std::size_t head = 0;
+    int head = 0;
     Share score;
     Mean over; // over the control; for previous, over the uniform weight
 };
@@ -57,98 +44,83 @@ struct Best {
 Best best_of(const HeadScores& scores, HeadKind kind) {
     Best best;
     double most = -HUGE_VAL;
-    for (std::size_t head = 0; head < static_cast<std::size_t>(scores.count()); ++head)
+    for (int head = 0; head < scores.count(); ++head)
         if (const double mean = mean_of(half_of(over_control(scores, kind, head), 0)).mean; mean > most)
             most = mean, best.head = head;
-    best.score = share_of(half_of(all_of(scores.score, kind)[best.head], 1));
+    best.score = share_of(half_of(scores.score[kind][best.head], 1));
     best.over = mean_of(half_of(over_control(scores, kind, best.head), 1));
-    if (kind == HeadKind::previous) best.over.mean -= scores.uniform[static_cast<std::size_t>(kind)];
+    if (kind == HeadKind::previous) best.over.mean -= scores.uniform[kind];
     return best;
+}
+
+// The best, and the cases that chance does not tell from it.
+std::string one_of(const std::vector<std::string>& names) {
+    std::string out;
+    for (const std::string& name : names) append(out, name, " or ");
+    return names.size() == 1 ? out : out + " (undecided which)";
 }
 
 // The head with the highest score of a kind, and the heads that the sequences cannot tell from it.
 std::string highest(const HeadScores& scores, HeadKind kind) {
-    const auto count = static_cast<std::size_t>(scores.count());
-    std::size_t best = 0;
-    for (std::size_t head = 1; head < count; ++head)
+    const int count = scores.count();
+    int best = 0;
+    for (int head = 1; head < count; ++head)
         if (mean_of(over_control(scores, kind, head)).mean > mean_of(over_control(scores, kind, best)).mean)
             best = head;
     const Vector most = over_control(scores, kind, best);
-    std::string names;
-    std::size_t ties = 0;
-    for (std::size_t head = 0; head < count; ++head) {
-        Vector less = over_control(scores, kind, head);
-        for (std::size_t i = 0; i < less.size(); ++i) less[i] = most[i] - less[i];
-        if (head != best && above(mean_of(less).interval(), 0) == Verdict::held) continue;
-        append(names, head_name(scores, head), " or ");
-        ++ties;
+    std::vector<std::string> names;
+    for (int head = 0; head < count; ++head) {
+        const Vector less = minus(most, over_control(scores, kind, head));
+        if (head == best || above(mean_of(less).interval(), 0) != Verdict::held)
+            names.push_back(head_name(scores, head));
     }
-    return ties == 1 ? names : text(names, " (undecided which)");
+    return one_of(names);
 }
 
 // ---- Tables and pictures ----------------------------------------------------------------------
 
 void add_heads(Figures& figures, const Measured& one) {
     const HeadScores& s = one.scores;
-    for (std::size_t head = 0; head < static_cast<std::size_t>(s.count()); ++head)
+    for (int head = 0; head < s.count(); ++head)
         for (const HeadKind kind : head_kinds) {
-            const Share score = share_of(all_of(s.score, kind)[head]);
-            std::vector<Cell> row{one.file.name,
-                                  static_cast<std::int64_t>(head) / s.heads,
-                                  static_cast<std::int64_t>(head) % s.heads,
-                                  std::string(name_of(kind)),
-                                  score.mean,
-                                  score.interval.low,
-                                  score.interval.high,
-                                  mean_of(all_of(s.control, kind)[head]).mean,
-                                  s.uniform[static_cast<std::size_t>(kind)]};
-            figures.rows.push_back(std::move(row));
+            const double control = mean_of(s.control[kind][head]).mean;
+            add_row(figures, one.file.name, head / s.heads, head % s.heads, name_of(kind),
+                    share_of(s.score[kind][head]), control, s.uniform[kind]);
         }
 }
 
 // A row for each model, a column for each head.
 Picture scores_picture(const std::vector<Measured>& all, HeadKind kind) {
-    HeatMap map;
-    map.diverging = false;
-    map.value_label = kind == HeadKind::previous ? "attention weight" : "attention weight, less the control's";
+    const bool plain = kind == HeadKind::previous;
+    HeatMap map{.value_label = plain ? "attention weight" : "attention weight, less the control's", .diverging = false};
     int heads = 0, layers = 0;
     for (const Measured& one : all)
         heads = std::max(heads, one.scores.heads), layers = std::max(layers, one.scores.layers);
-    struct Highest {
-        std::string name;
-        Mean score;
-    };
-    std::vector<Highest> highest_of_models;
+    std::vector<std::pair<std::string, Mean>> highest_of_models;
+    Mean most{-HUGE_VAL, 0};
     for (const Measured& one : all) {
-        Highest highest{{}, {-HUGE_VAL, 0}};
-        Vector& row = map.values.emplace_back(static_cast<std::size_t>(layers * heads), std::nan(""));
+        std::string name;
+        Mean best{-HUGE_VAL, 0};
+        Vector& row = map.values.emplace_back(layers * heads, std::nan(""));
         map.y_names.push_back(one.file.name);
         for (int head = 0; head < one.scores.count(); ++head) {
-            const auto i = static_cast<std::size_t>(head);
-            const Mean score = mean_of(over_control(one.scores, kind, i));
-            row[static_cast<std::size_t>(head / one.scores.heads * heads + head % one.scores.heads)] = score.mean;
-            if (score.mean > highest.score.mean) highest = {head_name(one.scores, i) + " of " + one.file.name, score};
+            const Mean score = mean_of(over_control(one.scores, kind, head));
+            row[head / one.scores.heads * heads + head % one.scores.heads] = score.mean;
+            if (score.mean > best.mean) best = score, name = head_name(one.scores, head) + " of " + one.file.name;
         }
-        highest_of_models.push_back(std::move(highest));
+        if (best.mean > most.mean) most = best;
+        highest_of_models.emplace_back(name, best);
     }
-    const Mean most =
-        std::max_element(highest_of_models.begin(), highest_of_models.end(), [](const Highest& a, const Highest& b) {
-            return a.score.mean < b.score.mean;
-        })->score;
-    std::string best;
-    std::size_t ties = 0;
-    for (const Highest& one : highest_of_models) {
-        const double less = most.mean - one.score.mean, half = std::hypot(most.half, one.score.half);
-        if (less > 0 && above({less - half, less + half}, 0) == Verdict::held) continue;
-        append(best, one.name, " or ");
-        ++ties;
+    std::vector<std::string> names;
+    for (const auto& [name, score] : highest_of_models) {
+        const double less = most.mean - score.mean, half = std::hypot(most.half, score.half);
+        if (!(less > 0) || above({less - half, less + half}, 0) != Verdict::held) names.push_back(name);
     }
-    if (ties > 1) best += " (undecided which)";
     for (int i = 0; i < layers * heads; ++i)
         map.x_names.push_back(i % heads == 0 ? text("layer ", i / heads) : std::string());
     return {text(name_of(kind), "-heads"),
-            text("The strongest ", name_of(kind), " head is ", best, ": an attention weight of ", figure(most.mean, 2),
-                 kind == HeadKind::previous ? "" : " more than in the control"),
+            text("The strongest ", name_of(kind), " head is ", one_of(names), ": an attention weight of ",
+                 figure(most.mean, 2), plain ? "" : " more than in the control"),
             text("head, ", heads, " of each layer"), "weights", std::move(map)};
 }
 
@@ -164,12 +136,8 @@ std::string label_of(const Model& model, Token token) {
 // All maps in one picture: a row of maps for each layer, a column for each head.
 Picture tiles_of(const std::string& name, const HeadScores& shape, const std::vector<AttentionMap>& maps,
                  const std::string& title) {
-    const std::size_t n = maps[0].size(), heads = static_cast<std::size_t>(shape.heads),
-                      layers = static_cast<std::size_t>(shape.layers), tile = n + 1; // with a line between
-    HeatMap map;
-    map.diverging = false;
-    map.value_label = "attention weight";
-    map.square = true;
+    const std::size_t n = maps[0].size(), heads = shape.heads, layers = shape.layers, tile = n + 1; // and a line
+    HeatMap map{.value_label = "attention weight", .diverging = false, .square = true};
     map.values.assign(layers * tile - 1, Vector(heads * tile - 1, std::nan("")));
     map.x_names.resize(heads * tile - 1);
     map.y_names.resize(layers * tile - 1);
@@ -185,14 +153,14 @@ Picture tiles_of(const std::string& name, const HeadScores& shape, const std::ve
 
 Picture single_map(const std::string& name, const std::string& title, const AttentionMap& weights,
                    const std::vector<std::string>& labels) {
-    HeatMap map;
-    map.diverging = false;
-    map.value_label = "attention weight";
-    map.square = true;
-    map.blank = "masked";
-    map.values = weights;
-    map.x_names = map.y_names = labels;
-    return {name, title, "key", "query", std::move(map)};
+    return {name, title, "key", "query",
+            HeatMap{.values = weights,
+                    .blank = "masked",
+                    .value_label = "attention weight",
+                    .x_names = labels,
+                    .y_names = labels,
+                    .diverging = false,
+                    .square = true}};
 }
 
 // ---- The experiment ---------------------------------------------------------------------------
@@ -211,10 +179,9 @@ void judge(const std::vector<Measured>& all, Result& result) {
         for (const HeadKind kind : head_kinds) {
             const Best best = best_of(one.scores, kind);
             const Verdict verdict = above(best.score.interval, most_of_it);
-            const auto heads = static_cast<std::size_t>(one.scores.heads);
-            table.add(one.file.name, std::string(name_of(kind)), static_cast<std::int64_t>(best.head / heads),
-                      static_cast<std::int64_t>(best.head % heads), best.score.mean, best.score.interval.low,
-                      best.score.interval.high, best.over.mean, best.over.half, std::string(name_of(verdict)));
+            const int heads = one.scores.heads;
+            add_row(table, one.file.name, name_of(kind), best.head / heads, best.head % heads, best.score, best.over,
+                    name_of(verdict));
             if (kind == HeadKind::previous) before += verdict == Verdict::held;
             if (kind == HeadKind::induction) {
                 const Verdict both = std::max(above(best.score.interval, tenth_of_it), above(best.over.interval(), 0));
@@ -223,8 +190,9 @@ void judge(const std::vector<Measured>& all, Result& result) {
             if (kind == HeadKind::previous && one.file.encoding != "none") previous.add(verdict, one.file.name);
         }
         const Mean gain = mean_of(one.scores.gain);
-        gains.add(one.file.name, gain.mean, gain.half, std::string(name_of(above(gain.interval(), 0))));
-        repeats.add(above(gain.interval(), 0), one.file.name);
+        const Verdict cheaper = above(gain.interval(), 0);
+        add_row(gains, one.file.name, gain, name_of(cheaper));
+        repeats.add(cheaper, one.file.name);
     }
     result.answer = text("In ", before, " of ", all.size(),
                          " models, one head gives most of its attention weight to the token before. ", induction,
@@ -246,7 +214,7 @@ struct Shown {
     std::optional<Picture> picture;
 };
 
-void show(const Measured& one, const Model& model, const std::vector<Token>& tokens, std::array<Shown, 3>& shown,
+void show(const Measured& one, const Model& model, const std::vector<Token>& tokens, OfKinds<Shown>& shown,
           Result& result) {
     const std::vector<AttentionMap> maps = attention_maps(model, tokens);
     result.pictures.push_back(
@@ -258,7 +226,7 @@ void show(const Measured& one, const Model& model, const std::vector<Token>& tok
     for (const Token token : tokens) labels.push_back(label_of(model, token));
     for (const HeadKind kind : head_kinds) {
         const Best best = best_of(one.scores, kind);
-        Shown& slot = shown[static_cast<std::size_t>(kind)];
+        Shown& slot = shown[kind];
         if (best.over.mean <= slot.score) continue;
         slot.score = best.over.mean;
         slot.picture = single_map(text("prompt-", name_of(kind)),
@@ -277,7 +245,7 @@ Result run(const Request& request) {
     Result result;
     std::vector<Measured> all;
     Figures heads{{"model", "layer", "head", "kind", "score", "low", "high", "control", "uniform"}, {}, 4};
-    std::array<Shown, 3> shown;
+    OfKinds<Shown> shown;
     for (const Trained& file : trained_models(request)) {
         const Model model = Model::load(file.file);
         all.push_back({file, head_scores(model, plan, request.seed, [&] { request.progress(file.name); })});
@@ -308,20 +276,16 @@ Result run(const Request& request) {
     return result;
 }
 
-constexpr std::string_view options[] = {"model", "prompt"};
-
 } // namespace
 
-extern const Experiment attention_experiment;
 const Experiment attention_experiment{
     .name = "attention",
     .summary = "To which tokens does each head attend?",
     .details = "Attention maps of every shipped weight file for a prompt, a tile for each head, and scores as "
                "previous-token, duplicate-token and induction heads on repeated random tokens, with intervals and a "
                "control without repetition. Olsson et al. 2022, arXiv 2209.11895.",
-    .options = options,
-    .seconds = 15,
-    .quick_seconds = 5,
+    .options = {"model", "prompt"},
+    .seconds = {15, 5},
     .run = run};
 
 } // namespace ordo::lab

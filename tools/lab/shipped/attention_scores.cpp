@@ -1,15 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tools/lab/shipped/attention_scores.h"
 
-#include "core/error.h"
-#include "core/random.h"
-#include "encoding/base/stack.h"
-#include "model/model.h"
 #include "tools/model/scores.h"
-
-#include <algorithm>
-#include <limits>
-#include <numeric>
 
 namespace ordo::lab {
 namespace {
@@ -23,8 +15,7 @@ struct Sequence {
 Sequence draw_sequence(const Model& model, std::span<const Token> vocabulary, const RepetitionPlan& plan,
                        std::uint64_t seed, int number) {
     const Random random(seed, 0xa77e + (static_cast<std::uint64_t>(number) << 20));
-    const auto lengths = static_cast<std::uint64_t>(plan.longest - plan.shortest + 1);
-    const auto n = static_cast<std::size_t>(plan.shortest) + static_cast<std::size_t>(random.below(0, lengths));
+    const std::size_t n = plan.shortest + random.below(0, plan.longest - plan.shortest + 1);
     std::vector<Token> drawn(vocabulary.begin(), vocabulary.end());
     shuffle_forward(std::span(drawn), [&](std::size_t i, std::size_t left) { return random.below(1 + i, left); });
     Sequence out{{}, {}, 0, static_cast<int>(n)};
@@ -49,32 +40,27 @@ int key_of(HeadKind kind, const Sequence& s, int query) {
 }
 
 // The mean weight of each head on the keys of each kind.
-std::array<std::vector<double>, 3> mean_weights(Session& session, int count, int heads, const Sequence& s,
-                                                std::span<const Token> tokens) {
-    const auto n = tokens.size();
-    // [kind][head][query], because several threads report weights at once
-    std::array<std::vector<double>, 3> weights;
-    weights.fill(std::vector<double>(static_cast<std::size_t>(count) * n));
+OfKinds<Vector> mean_weights(Session& session, int count, int heads, const Sequence& s, std::span<const Token> tokens) {
+    const auto n = static_cast<int>(tokens.size());
+    OfKinds<Vector> weights; // [kind][head][query], because several threads report weights at once
+    weights.fill(Vector(count * n));
     session.watch({.states = {}, .weights = [&](int layer, int head, int query, int first_key, auto row) {
-                       const auto at = static_cast<std::size_t>(layer * heads + head) * n;
                        for (const HeadKind kind : head_kinds) {
                            const int key = key_of(kind, s, query) - first_key;
                            if (key >= 0 && key < static_cast<int>(row.size()))
-                               weights[static_cast<std::size_t>(kind)][at + static_cast<std::size_t>(query)] =
-                                   static_cast<double>(row[static_cast<std::size_t>(key)]);
+                               weights[kind][(layer * heads + head) * n + query] = static_cast<double>(row[key]);
                        }
                    }});
     session.rewind(0);
     session.feed(tokens);
     session.watch({});
-    std::array<std::vector<double>, 3> means;
+    OfKinds<Vector> means;
     for (const HeadKind kind : head_kinds) {
         int queries = 0;
-        for (int q = 0; q < static_cast<int>(n); ++q) queries += key_of(kind, s, q) >= 0;
+        for (int q = 0; q < n; ++q) queries += key_of(kind, s, q) >= 0;
         for (int head = 0; head < count; ++head) {
-            const auto from = weights[static_cast<std::size_t>(kind)].begin() + head * static_cast<std::ptrdiff_t>(n);
-            means[static_cast<std::size_t>(kind)].push_back(
-                std::accumulate(from, from + static_cast<std::ptrdiff_t>(n), 0.0) / queries);
+            const auto from = weights[kind].begin() + head * n;
+            means[kind].push_back(std::accumulate(from, from + n, 0.0) / queries);
         }
     }
     return means;
@@ -91,7 +77,7 @@ double uniform_weight(HeadKind kind, const Sequence& s) {
 
 // The mean cost in nats of the second n tokens, except the first of them, which nothing predicts.
 double cost(Session& session, const Sequence& s, std::span<const Token> tokens) {
-    const std::vector<double> nll = tools::score_window(session, tokens); // of tokens 1, 2, ...
+    const Vector nll = tools::score_window(session, tokens); // of tokens 1, 2, ...
     const auto from = nll.begin() + s.first + s.n;
     return std::accumulate(from, nll.end(), 0.0) / static_cast<double>(nll.end() - from);
 }
@@ -121,13 +107,12 @@ std::vector<AttentionMap> attention_maps(const Model& model, std::span<const Tok
     const auto n = static_cast<int>(tokens.size());
     const Blueprint& b = impl_of(model).blueprint;
     check_reach(impl_of(model).encodings, n);
-    std::vector<AttentionMap> maps(static_cast<std::size_t>(b.n_layers * b.n_heads));
-    for (AttentionMap& map : maps)
-        map.assign(tokens.size(), std::vector<double>(tokens.size(), std::numeric_limits<double>::quiet_NaN()));
+    std::vector<AttentionMap> maps(b.n_layers * b.n_heads);
+    for (AttentionMap& map : maps) map.assign(tokens.size(), Vector(tokens.size(), std::nan("")));
     Session session(model, {.capacity = n, .chunk = n});
     session.watch({.states = {}, .weights = [&](int layer, int head, int query, int first_key, auto row) {
-                       AttentionMap& map = maps[static_cast<std::size_t>(layer * b.n_heads + head)];
-                       std::copy(row.begin(), row.end(), map[static_cast<std::size_t>(query)].begin() + first_key);
+                       AttentionMap& map = maps[layer * b.n_heads + head];
+                       std::copy(row.begin(), row.end(), map[query].begin() + first_key);
                    }});
     session.feed(tokens);
     return maps;
@@ -147,19 +132,17 @@ HeadScores head_scores(const Model& model, const RepetitionPlan& plan, std::uint
     HeadScores out;
     out.layers = b.n_layers;
     out.heads = b.n_heads;
-    for (auto* side : {&out.score, &out.control}) side->fill(std::vector<std::vector<double>>(out.count()));
+    for (auto* side : {&out.score, &out.control}) side->fill(std::vector<Vector>(out.count()));
     Session session(model, {.capacity = longest, .chunk = longest});
     for (int number = 0; number < plan.sequences; ++number) {
         progress();
         const Sequence s = draw_sequence(model, vocabulary, plan, seed, number);
         for (auto [tokens, side] : {std::pair{&s.repeated, &out.score}, {&s.other, &out.control}}) {
-            const auto means = mean_weights(session, out.count(), out.heads, s, *tokens);
-            for (std::size_t kind = 0; kind < 3; ++kind)
-                for (std::size_t head = 0; head < means[kind].size(); ++head)
-                    (*side)[kind][head].push_back(means[kind][head]);
+            const OfKinds<Vector> means = mean_weights(session, out.count(), out.heads, s, *tokens);
+            for (const HeadKind kind : head_kinds)
+                for (int head = 0; head < out.count(); ++head) (*side)[kind][head].push_back(means[kind][head]);
         }
-        for (const HeadKind kind : head_kinds)
-            out.uniform[static_cast<std::size_t>(kind)] += uniform_weight(kind, s) / plan.sequences;
+        for (const HeadKind kind : head_kinds) out.uniform[kind] += uniform_weight(kind, s) / plan.sequences;
         out.gain.push_back(cost(session, s, s.other) - cost(session, s, s.repeated));
     }
     return out;

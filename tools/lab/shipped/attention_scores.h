@@ -2,15 +2,12 @@
 // How the heads of a model attend: on a text, and on random tokens that occur twice.
 #pragma once
 
-#include "ordo.h"
-
-#include <array>
-#include <functional>
+#include "tools/lab/study/prelude.h"
 
 namespace ordo::lab {
 
 // The weights of one head, a row for each query. Masked entries are NaN.
-using AttentionMap = std::vector<std::vector<double>>;
+using AttentionMap = std::vector<Vector>;
 // The maps of each layer's heads, layer by layer, as the model computes them.
 std::vector<AttentionMap> attention_maps(const Model& model, std::span<const Token> tokens);
 
@@ -19,6 +16,11 @@ std::vector<AttentionMap> attention_maps(const Model& model, std::span<const Tok
 enum class HeadKind { previous, duplicate, induction };
 inline constexpr HeadKind head_kinds[] = {HeadKind::previous, HeadKind::duplicate, HeadKind::induction};
 const char* name_of(HeadKind kind);
+template <class Value>
+struct OfKinds : std::array<Value, std::size(head_kinds)> {
+    Value& operator[](HeadKind kind) { return this->at(static_cast<std::size_t>(kind)); }
+    const Value& operator[](HeadKind kind) const { return this->at(static_cast<std::size_t>(kind)); }
+};
 
 // Sequences of n distinct tokens that occur twice; each draws a new n. The controls replace the first occurrence with
 // other tokens. Heads that look back by a fixed distance score the same on both.
@@ -31,11 +33,11 @@ struct HeadScores {
     int layers = 0, heads = 0;
     // The mean weight over the queries of each sequence, [kind][layer * heads + head][sequence]. For previous these are
     // all queries, for the other kinds the queries of the second occurrence.
-    std::array<std::vector<std::vector<double>>, 3> score, control;
+    OfKinds<std::vector<Vector>> score, control;
     // The weight for a head that attends equally to all visible keys, mean over the sequences.
-    std::array<double, 3> uniform = {};
+    OfKinds<double> uniform = {};
     // For each sequence, the saving in nats per token when the same tokens occurred before.
-    std::vector<double> gain;
+    Vector gain;
 
     int count() const { return layers * heads; }
 };

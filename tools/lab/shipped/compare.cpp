@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Does one encoding predict better than another, by more than the difference between seeds?
-#include "core/error.h"
-#include "model/model.h"
-#include "tools/lab/math/numbers.h"
 #include "tools/lab/shipped/compare_runs.h"
 #include "tools/lab/shipped/extrapolation.h"
 #include "tools/lab/trained/task_runs.h"
 #include "tools/model/weights.h"
 #include "tools/train/record.h"
-
-#include <set>
 
 namespace ordo::lab {
 namespace {
@@ -25,8 +20,7 @@ Run measure(const Trained& trained, const Text& held, const Request& request) {
     const Losses losses = score(model, documents, request.quick ? 4096 : std::numeric_limits<std::size_t>::max());
     run.nll = sample_of(losses.nll).mean();
     std::vector<Sample> samples(documents.size());
-    for (std::size_t i = 0; i < losses.nll.size(); ++i)
-        samples[static_cast<std::size_t>(losses.document[i])].add(losses.nll[i]);
+    for (std::size_t i = 0; i < losses.nll.size(); ++i) samples[losses.document[i]].add(losses.nll[i]);
     for (const Sample& sample : samples)
         if (sample.count() > 0) run.documents.push_back({sample.count(), sample.mean()});
     WindowPlan plan{{trained.context, beyond * trained.context}};
@@ -40,7 +34,7 @@ Run measure(const Trained& trained, const Text& held, const Request& request) {
     }
     const Extrapolation far = extrapolate(trained, model, documents, plan, request.progress);
     if (far.last.size() == 2)
-        run.farther = difference(far.last.at(beyond * trained.context), far.last.at(trained.context)).mean;
+        run.farther = sample_of(minus(far.last.at(beyond * trained.context), far.last.at(trained.context))).mean();
     else
         run.why_not = far.refusal;
     return run;
@@ -65,23 +59,19 @@ std::vector<Group> measure_all(const Request& request, Result& result) {
     std::vector<Group> groups;
     for (const Trained& trained : models) {
         const tools::ModelFacts facts = tools::read_facts(trained.file);
-        if (const std::string other = differing_condition(first, facts); !other.empty()) {
-            std::string& names = unlike[other];
-            names += (names.empty() ? "" : ", ") + trained.name;
-        }
-        auto group =
-            std::find_if(groups.begin(), groups.end(), [&](const Group& g) { return g.spec == trained.encoding; });
-        if (group == groups.end()) group = groups.insert(groups.end(), Group{{}, trained.encoding, {}});
+        if (const std::string other = differing_condition(first, facts); !other.empty())
+            append(unlike[other], trained.name);
+        Group& group = group_of(groups, trained.encoding);
         const auto seed = facts.record.find("seed");
         // A run without a seed has a key of its own.
         const std::string key = seed == facts.record.end() ? "unknown, " + trained.name : printable(seed->second);
-        if (const auto twin = group->runs.find(key); twin != group->runs.end())
+        if (const auto twin = group.runs.find(key); twin != group.runs.end())
             fail(ErrorCode::usage, "lab: compare: ", trained.name, ": ", trained.encoding,
                  ": expected another seed than that of ", twin->second.file, ", found ", key, " again");
         Run run = measure(trained, held, request);
         if (const auto tokens = facts.record.find("tokens"); tokens != facts.record.end())
             run.tokens = printable(tokens->second);
-        group->runs.emplace(key, std::move(run));
+        group.runs.emplace(key, std::move(run));
     }
     name_groups(groups);
     best_first(groups);
@@ -134,7 +124,7 @@ Figures runs(const std::vector<Group>& groups) {
     Figures figures{{"file", "encoding", "seed", "tokens", "nll", "more_at_4x"}, {}, 4};
     for (const Group& group : groups)
         for (const auto& [seed, run] : group.runs)
-            figures.add(run.file, group.name, seed, run.tokens, run.nll, known(run.farther));
+            add_row(figures, run.file, group.name, seed, run.tokens, run.nll, run.farther);
     return figures;
 }
 
@@ -144,8 +134,7 @@ Figures documents(const std::vector<Group>& groups) {
     for (const Group& group : groups)
         for (const auto& [seed, run] : group.runs)
             for (std::size_t d = 0; d < run.documents.size(); ++d)
-                figures.add(run.file, static_cast<std::int64_t>(d), run.documents[d].tokens,
-                            std::round(run.documents[d].nll * 1e5) / 1e5);
+                add_row(figures, run.file, d, run.documents[d].tokens, std::round(run.documents[d].nll * 1e5) / 1e5);
     return figures;
 }
 
@@ -202,7 +191,6 @@ bool only_tasks(const Request& request) {
 void add_tasks(const std::vector<std::filesystem::path>& files, Result& result) {
     const GatheredTasks gathered = gather_tasks(files);
     const TaskPlan& plan = gathered.plan;
-    const auto counted = [](std::size_t n, const char* name) { return text(n, " ", name, n == 1 ? "" : "s"); };
     result.found.push_back(text(
         "Tasks, from ", counted(files.size(), "file"), ": ", counted(static_cast<std::size_t>(plan.seeds), "seed"),
         " of each of ", counted(plan.encodings.size(), "encoding"), " on ", counted(plan.tasks.size(), "task"), "."));
@@ -226,11 +214,8 @@ Result run(const Request& request) {
     return result;
 }
 
-constexpr std::string_view options[] = {"model", "corpus"};
-
 } // namespace
 
-extern const Experiment compare_experiment;
 const Experiment compare_experiment{
     .name = "compare",
     .summary = "Which encoding predicts best, by more than chance?",
@@ -239,9 +224,8 @@ const Experiment compare_experiment{
         "--model: files of one encoding and several seeds are one group. Differences have intervals over seeds, from "
         "the spread of all groups together, and over documents, corrected for the number of comparisons. Files with "
         "other training are named. Results of lab tasks in such a folder are joined, too.",
-    .options = options,
-    .seconds = 2,
-    .quick_seconds = 2,
+    .options = {"model", "corpus"},
+    .seconds = {2, 2},
     .run = run};
 
 } // namespace ordo::lab

@@ -2,13 +2,8 @@
 #include "tools/lab/shipped/compare_runs.h"
 
 #include "tools/cli/inputs.h"
-#include "tools/lab/math/numbers.h"
 #include "tools/lab/study/csv.h"
 #include "tools/model/weights.h"
-
-#include "core/error.h"
-
-#include <set>
 
 namespace ordo::lab {
 namespace {
@@ -35,14 +30,12 @@ std::vector<Group> read_runs(const std::filesystem::path& file) {
     std::vector<Group> groups;
     while (csv.next()) {
         const std::string& encoding = csv.text(1);
-        auto group = std::find_if(groups.begin(), groups.end(), [&](const Group& g) { return g.spec == encoding; });
-        if (group == groups.end()) group = groups.insert(groups.end(), Group{encoding, encoding, {}});
         Run run;
         run.file = csv.text(0);
         run.tokens = csv.text(3);
         run.nll = csv.number<double>(4);
         if (!csv.text(5).empty()) run.farther = csv.number<double>(5);
-        if (!group->runs.emplace(csv.text(2), std::move(run)).second)
+        if (!group_of(groups, encoding).runs.emplace(csv.text(2), std::move(run)).second)
             csv.refuse("expected each seed of " + printable(encoding) + " once, found " + printable(csv.text(2)) +
                        " again");
     }
@@ -93,6 +86,12 @@ std::string without_parameters(const std::string& spec) {
 
 } // namespace
 
+Group& group_of(std::vector<Group>& groups, const std::string& spec) {
+    for (Group& group : groups)
+        if (group.spec == spec) return group;
+    return groups.emplace_back(Group{spec, spec, {}});
+}
+
 std::vector<double> Group::values(double Run::*what) const {
     std::vector<double> all;
     for (const auto& [seed, run] : runs)
@@ -128,7 +127,7 @@ int Comparison::degrees() const {
 }
 
 double Comparison::half() const {
-    return known() ? t_quantile(0.975, degrees()) * error() : std::nan("");
+    return half_of(error(), known() ? degrees() : 0);
 }
 
 double Comparison::p() const {
@@ -153,9 +152,9 @@ std::optional<Comparison> compare(const Group& a, const Group& b, const Spread& 
     out.degrees_of_seeds = spread.degrees;
     out.by_seed = spread.deviation * std::sqrt(1.0 / out.runs + 1.0 / out.others);
     if (!same) return out;
-    for (const DocumentLoss& document : first.documents) counts.push_back(static_cast<double>(document.tokens));
+    for (const DocumentLoss& document : first.documents) counts.push_back(document.tokens);
     out.documents = static_cast<int>(sums.size());
-    out.by_document = error_of_sums(sums, counts).error;
+    out.by_document = error_of_sums(sums, counts);
     return out;
 }
 

@@ -2,15 +2,8 @@
 // Training runs that differ by encoding and seed: their losses on the documents of a text, and comparisons of these.
 #pragma once
 
-#include "tools/lab/lab.h"
 #include "tools/lab/math/comparisons.h"
-#include "tools/lab/math/statistics.h"
-
-#include <filesystem>
-#include <map>
-#include <optional>
-#include <string>
-#include <vector>
+#include "tools/lab/study/prelude.h"
 
 namespace ordo::lab {
 
@@ -35,6 +28,9 @@ struct Group {
     std::vector<double> values(double Run::*what) const;
     double loss() const { return mean_of(values(&Run::nll)).mean; }
 };
+
+// The group of this spec, added at the end if there is none.
+Group& group_of(std::vector<Group>& groups, const std::string& spec);
 
 // The extra loss of one encoding over another, for runs with the same number of training tokens. Seeds are not paired:
 // losses of two encodings that began with the same weights do not correlate.

@@ -7,7 +7,7 @@ namespace {
 
 // Half the 95 % interval over documents alone.
 double half_documents(const Comparison& difference) {
-    return t_quantile(0.975, difference.documents - 1) * difference.by_document;
+    return half_of(difference.by_document, difference.documents - 1);
 }
 
 // The comparisons of a run, in two families.
@@ -41,8 +41,8 @@ std::string spread_sentence(const Spread& spread) {
     if (spread.degrees == 0) return "Each encoding has one seed: the spread between seeds is not known.";
     return text(
         "Between seeds, losses have a standard deviation of ", figure(spread.deviation, 2), ", pooled over the ",
-        spread.groups, spread.groups == 1 ? " encoding" : " encodings", " with two seeds or more (", spread.degrees,
-        spread.degrees == 1 ? " degree" : " degrees", " of freedom)",
+        counted(spread.groups, "encoding"), " with two seeds or more (", counted(spread.degrees, "degree"),
+        " of freedom)",
         std::isnan(spread.p) ? "."
         : spread.p < 0.05
             ? text("; NOT ALIKE: Bartlett's test finds that their spreads differ (p = ", figure(spread.p, 2),
@@ -58,12 +58,9 @@ std::string against_none_sentence(const std::vector<Group>& groups, const std::v
                : one.difference.mean < 0 ? ahead
                                          : behind,
                text(groups[one.group].name, " ", figure(one.difference.mean), margin(one.half)));
-    std::string out = text("Against none, ", all.size(), all.size() == 1 ? " comparison" : " comparisons at once",
-                           " (Dunnett's test, 5 % for all together)");
-    if (!ahead.empty()) out += "; ahead: " + ahead;
-    if (!behind.empty()) out += "; behind: " + behind;
-    if (!undecided.empty()) out += "; undecided: " + undecided;
-    return out + ".";
+    return text("Against none, ", counted(all.size(), "comparison"), all.size() == 1 ? "" : " at once",
+                " (Dunnett's test, 5 % for all together)", listed("; ahead: ", ahead), listed("; behind: ", behind),
+                listed("; undecided: ", undecided), ".");
 }
 
 std::string pairs_sentence(const std::vector<Group>& groups, const Comparisons& all) {
@@ -73,12 +70,10 @@ std::string pairs_sentence(const std::vector<Group>& groups, const Comparisons& 
                text(groups[one.group].name, " ahead of ", groups[one.other].name, " by ", figure(one.difference.mean),
                     margin(one.half),
                     one.p < 1e-4 ? std::string(" (p < 0.0001)") : text(" (p = ", figure(one.p, 2), ")")));
-    std::string out = text(all.pairs.size(), all.pairs.size() == 1 ? " pair" : " pairs",
-                           all.fixed ? " of a list that was fixed before any run" : ", all without none",
-                           " (Holm's correction, 5 % for all together)");
-    if (!decided.empty()) out += "; more than chance: " + decided;
-    if (!undecided.empty()) out += "; undecided: " + undecided;
-    return out + ".";
+    return text(counted(all.pairs.size(), "pair"),
+                all.fixed ? " of a list that was fixed before any run" : ", all without none",
+                " (Holm's correction, 5 % for all together)", listed("; more than chance: ", decided),
+                listed("; undecided: ", undecided), ".");
 }
 
 // A row for each pair of encodings, the better one first.
@@ -91,12 +86,11 @@ Figures pair_table(const std::vector<Group>& groups, const Comparisons& all) {
         for (std::size_t j = i + 1; j < groups.size(); ++j) {
             const std::optional<Comparison> pair = compare(groups[j], groups[i], all.spread);
             if (!pair) continue;
-            const Judged* judged = all.known() ? all.find(i, j) : nullptr;
-            table.add(groups[i].name, groups[j].name, pair->mean, known(pair->half()), known(pair->p()),
-                      judged ? known(judged->p) : Cell(), judged ? Cell(judged->decided()) : Cell(),
-                      std::int64_t{pair->others}, std::int64_t{pair->runs}, std::int64_t{pair->documents},
-                      pair->known() ? known(t_quantile(0.975, pair->degrees_of_seeds) * pair->by_seed) : Cell(),
-                      pair->documents > 0 ? known(half_documents(*pair)) : Cell());
+            add_row(table, groups[i].name, groups[j].name, pair->mean, pair->half(), pair->p(), Cell(), Cell(),
+                    pair->others, pair->runs, pair->documents, half_of(pair->by_seed, pair->degrees_of_seeds),
+                    half_documents(*pair));
+            if (const Judged* judged = all.known() ? all.find(i, j) : nullptr)
+                set(table.rows.back(), 5, judged->p, judged->decided());
         }
     return table;
 }
@@ -109,18 +103,12 @@ Figures losses(const std::vector<Group>& groups, const Comparisons& all) {
         3};
     for (std::size_t i = 0; i < groups.size(); ++i) {
         const Vector nll = groups[i].values(&Run::nll), farther = groups[i].values(&Run::farther);
-        const double half = all.known() ? t_quantile(0.975, all.spread.degrees) * all.spread.deviation /
-                                              std::sqrt(static_cast<double>(nll.size()))
-                                        : std::nan("");
-        std::vector<Cell> row{groups[i].name, static_cast<std::int64_t>(nll.size()), mean_of(nll).mean, known(half)};
-        row.resize(figures.columns.size());
+        add_row(figures, groups[i].name, nll.size(), mean_of(nll).mean,
+                half_of(all.spread.deviation, all.spread.degrees) / std::sqrt(nll.size()));
+        std::vector<Cell>& row = figures.rows.back();
         for (const Judged& one : all.with_none)
-            if (one.group == i) {
-                row[4] = one.difference.mean, row[5] = known(one.half);
-                if (one.difference.documents > 0) row[6] = half_documents(one.difference);
-            }
-        if (!farther.empty()) row[7] = mean_of(farther).mean, row[8] = known(mean_of(farther).half);
-        figures.rows.push_back(std::move(row));
+            if (one.group == i) set(row, 4, one.difference.mean, one.half, half_documents(one.difference));
+        if (!farther.empty()) set(row, 7, mean_of(farther));
     }
     return figures;
 }
@@ -135,10 +123,9 @@ std::string extremes_of(const std::vector<Group>& groups) {
 void add_ranking(std::vector<Picture>& pictures, const std::vector<Group>& groups, const Comparisons& all) {
     if (all.with_none.empty()) return;
     Curves curves;
-    Series& one = curves.series.emplace_back(series("", Series::Style::points));
+    Series& one = curves.add("", Series::Style::points);
     const auto add = [&](const std::string& name, double mean, double half) {
-        one.x.push_back(static_cast<double>(curves.x_names.size()));
-        one.y.push_back(mean), one.low.push_back(mean - half), one.high.push_back(mean + half);
+        one.add(curves.x_names.size(), mean), one.low.push_back(mean - half), one.high.push_back(mean + half);
         curves.x_names.push_back(name);
     };
     for (std::size_t i = 0; i < groups.size(); ++i) {
@@ -157,9 +144,7 @@ void add_ranking(std::vector<Picture>& pictures, const std::vector<Group>& group
 
 // The extra cost of a row's encoding over a column's encoding.
 Picture picture_of(const std::vector<Group>& groups, const Comparisons& all) {
-    HeatMap map;
-    map.value_label = "nats per token";
-    map.blank = "the same encoding, or another number of tokens";
+    HeatMap map{.blank = "the same encoding, or another number of tokens", .value_label = "nats per token"};
     for (const Group& row : groups) {
         Vector& values = map.values.emplace_back();
         for (const Group& column : groups) {
@@ -176,7 +161,7 @@ Picture picture_of(const std::vector<Group>& groups, const Comparisons& all) {
 
 std::string answer_of(const std::vector<Group>& groups, const Comparisons& all) {
     const auto shown = [](const Group& group) {
-        return text(group.name == "none" ? "`none`" : group.name, " (", figure(group.loss(), 3), " nats per token)");
+        return text(in_text(group.name), " (", figure(group.loss(), 3), " nats per token)");
     };
     if (groups.size() == 1) return text("Only ", shown(groups.front()), " was measured.");
     std::string ahead, behind;
@@ -184,10 +169,9 @@ std::string answer_of(const std::vector<Group>& groups, const Comparisons& all) 
         if (one.decided()) append(one.difference.mean < 0 ? ahead : behind, groups[one.group].name);
     std::string out = text("The best is ", shown(groups.front()), ", the worst ", shown(groups.back()), ".");
     if (!all.known()) return out + " Each encoding has one seed, so chance alone could explain the differences.";
-    if (!ahead.empty()) out += " Better than no encoding, by more than chance: " + ahead + ".";
-    if (!behind.empty()) out += " Worse: " + behind + ".";
-    return ahead.empty() && behind.empty() ? out + " Chance alone could explain the differences from no encoding."
-                                           : out;
+    if (ahead.empty() && behind.empty()) return out + " Chance alone could explain the differences from no encoding.";
+    return out + listed(" Better than no encoding, by more than chance: ", ahead, ".") +
+           listed(" Worse: ", behind, ".");
 }
 
 } // namespace

@@ -1,14 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Rotary weights beyond their trained length: the gain from scaled frequencies without training.
-#include "core/error.h"
-#include "encoding/base/spec.h"
-#include "model/model.h"
-#include "tools/lab/math/numbers.h"
-#include "tools/lab/shipped/trained.h"
-#include "tools/lab/study/judgement.h"
-#include "tools/model/scores.h"
-
-#include <map>
+#include "tools/lab/shipped/extrapolation.h"
 
 namespace ordo::lab {
 namespace {
@@ -48,47 +40,24 @@ struct Measured {
 
 // The extra cost of `over` compared with `under` on the same tokens.
 Mean paired(const Costs& over, const Costs& under) {
-    Vector differences;
-    for (std::size_t i = 0; i < over.sums.size(); ++i) differences.push_back(over.sums[i] - under.sums[i]);
-    return mean_of_sums(differences, over.counts);
+    return mean_of_sums(minus(over.sums, under.sums), over.counts);
 }
 
 // ---- Measuring --------------------------------------------------------------------------------
 
-void add(Costs& costs, double sum, double count) {
-    costs.sums.push_back(sum);
-    costs.counts.push_back(count);
-}
-
-// Whole: disjoint windows, without the tokens that come first in a window of any length. Last: half a trained length of
-// tokens before ends that are the same at every length.
-AtLength measure(const Model& model, std::span<const std::vector<Token>> documents, int trained, int length) {
-    const int longest = most_multiple * trained, tail = trained / 2;
-    Session session(model, {.capacity = length, .chunk = 256});
-    AtLength out;
-    for (const std::vector<Token>& tokens : documents) {
-        const auto n = static_cast<int>(tokens.size());
-        const auto window = [&](int first, int count) {
-            return std::span(tokens).subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count));
-        };
-        double sum = 0, count = 0;
-        for (int start = 0; start < n / longest * longest; start += length) {
-            const Vector nll = tools::score_window(session, window(start, length));
-            for (int at = 1; at < length; ++at)
-                if ((start + at) % trained != 0) sum += nll[static_cast<std::size_t>(at) - 1], ++count;
-        }
-        add(out.whole, sum, count);
-        sum = count = 0;
-        for (int end = longest; end <= n; end += trained) {
-            const int fed = length - tail - 1; // fed without reading the logits
-            session.rewind(0);
-            if (fed > 0) session.feed(window(end - length, fed));
-            for (const double nll : score_continuation(session, window(end - length + fed, tail + 1)))
-                sum += nll, ++count;
-        }
-        add(out.last, sum, count);
+Costs by_document(const Vector& values, const std::vector<int>& documents) {
+    Costs out;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        if (i == 0 || documents[i] != documents[i - 1]) out.sums.push_back(0), out.counts.push_back(0);
+        out.sums.back() += values[i], ++out.counts.back();
     }
     return out;
+}
+
+AtLength measure(const Model& model, std::span<const tools::Document> documents, int trained, int length) {
+    const WindowPlan plan{.lengths = {trained, most_multiple * trained}, .step = trained, .tail = trained / 2};
+    const WindowLosses losses = measure_windows(model, documents, plan, length);
+    return {by_document(losses.whole, losses.whole_documents), by_document(losses.last, losses.last_documents)};
 }
 
 std::string spec_of(const Trained& file, const Method& method, int factor) {
@@ -109,13 +78,13 @@ Model load(const Trained& file, const Method& method, int factor) {
 
 Measured measure_file(const Trained& file, const Text& held, const Request& request) {
     Measured out{file, {}, {}};
-    std::vector<std::vector<Token>> documents;
+    std::vector<tools::Document> documents;
     const std::size_t most = request.quick ? 3 : 1000;
     {
         const Model model = Model::load(file.file);
         for (tools::Document& document : documents_of(held, model))
             if (static_cast<int>(document.tokens.size()) >= most_multiple * file.context && documents.size() < most)
-                documents.push_back(std::move(document.tokens));
+                documents.push_back(std::move(document));
     }
     if (documents.size() < 2)
         fail(ErrorCode::usage, held.name, ": expected two documents of ", most_multiple * file.context,
@@ -142,8 +111,7 @@ Measured measure_file(const Trained& file, const Text& held, const Request& requ
 
 const char* better_or_not(const Mean& more) {
     if (more.mean == 0 && more.half == 0) return "the same";
-    const Verdict dearer = above(more.interval(), 0);
-    return dearer == Verdict::held ? "worse" : dearer == Verdict::missed ? "better" : "undecided";
+    return worded(above(more.interval(), 0), "worse", "better", "undecided");
 }
 
 void add_rows(Figures& figures, const Measured& one) {
@@ -152,12 +120,10 @@ void add_rows(Figures& figures, const Measured& one) {
             if (all == &one.greatest && !methods[m].takes_factor) continue; // the same curve
             for (const int multiple : multiples) {
                 const AtLength &here = all->at({m, multiple}), &plain = all->at({none, multiple});
-                const Mean more = paired(here.last, plain.last);
-                figures.add(one.file.name, std::string(methods[m].name),
-                            std::string(methods[m].takes_factor ? name : "-"), std::int64_t{multiple},
-                            std::exp(here.last.mean()), std::exp(here.whole.mean()),
-                            m == none ? Cell() : Cell(more.mean), m == none ? Cell() : Cell(more.half),
-                            std::string(m == none ? "-" : better_or_not(more)));
+                const Mean more = m == none ? Mean{NAN, NAN} : paired(here.last, plain.last);
+                add_row(figures, one.file.name, methods[m].name, methods[m].takes_factor ? name : "-", multiple,
+                        std::exp(here.last.mean()), std::exp(here.whole.mean()), more,
+                        m == none ? "-" : better_or_not(more));
             }
         }
 }
@@ -176,12 +142,9 @@ std::string better_methods(const Measured& one, bool fitted) {
 Picture picture_of(const Measured& one, bool fitted) {
     Curves curves{.log_x = true, .log_y = true};
     for (std::size_t m = 0; m < std::size(methods); ++m) {
-        Series& curve =
-            curves.series.emplace_back(series(m == none ? "no scaling" : methods[m].name, Series::Style::line_points));
-        for (const int multiple : multiples) {
-            curve.x.push_back(multiple);
-            curve.y.push_back(std::exp((fitted ? one.fitted : one.greatest).at({m, multiple}).last.mean()));
-        }
+        Series& curve = curves.add(m == none ? "no scaling" : methods[m].name, Series::Style::line_points);
+        for (const int multiple : multiples)
+            curve.add(multiple, std::exp((fitted ? one.fitted : one.greatest).at({m, multiple}).last.mean()));
     }
     return {one.file.name + (fitted ? "-fitted" : "-factor-8"),
             text(one.file.name,
@@ -227,11 +190,10 @@ void judge(const std::vector<Measured>& all, Result& result) {
 
 // The best method at a length, and whether it differs from the next.
 std::string best_sentence(const Measured& one, int multiple) {
-    std::vector<std::size_t> order;
-    for (std::size_t m = 0; m < std::size(methods); ++m) order.push_back(m);
     const auto last = [&](std::size_t m) -> const Costs& { return one.fitted.at({m, multiple}).last; };
-    std::stable_sort(order.begin(), order.end(),
-                     [&](std::size_t a, std::size_t b) { return last(a).mean() < last(b).mean(); });
+    Vector means;
+    for (std::size_t m = 0; m < std::size(methods); ++m) means.push_back(last(m).mean());
+    const std::vector<std::size_t> order = ranked(means);
     std::string ranking;
     for (const std::size_t m : order)
         append(ranking, text(m == none ? "no scaling" : methods[m].name, " ", figure(std::exp(last(m).mean()), 4)));
@@ -311,11 +273,8 @@ Result run(const Request& request) {
     return result;
 }
 
-constexpr std::string_view options[] = {"model", "corpus"};
-
 } // namespace
 
-extern const Experiment extension_experiment;
 const Experiment extension_experiment{
     .name = "extension",
     .summary = "How far does scaling RoPE's frequencies help without training?",
@@ -323,9 +282,8 @@ const Experiment extension_experiment{
         "Perplexity of the shipped RoPE weights at 1 to 8 times their trained length: without scaling, and with "
         "linear, ntk, yarn, dynamic and p-RoPE, on the same tokens, with intervals over documents. Chen et al. 2023, "
         "arXiv 2306.15595; bloc97 2023; Peng et al. 2023, arXiv 2309.00071; Barbero et al. 2024, arXiv 2410.06205.",
-    .options = options,
-    .seconds = 40,
-    .quick_seconds = 15,
+    .options = {"model", "corpus"},
+    .seconds = {40, 15},
     .run = run};
 
 } // namespace ordo::lab

@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Perplexity in windows shorter and longer than the trained length, on the same tokens at every length.
 // Press, Smith and Lewis 2022, "Train Short, Test Long", arXiv 2108.12409, first asked this question.
-#include "core/error.h"
-#include "tools/lab/math/numbers.h"
-#include "tools/lab/math/statistics.h"
 #include "tools/lab/shipped/extrapolation.h"
-
-#include <set>
 
 namespace ordo::lab {
 namespace {
@@ -19,8 +14,7 @@ std::vector<int> lengths_of(const Request& request, const std::string& model, in
     if (!request.arguments.has("length"))
         for (const double multiple : multiples) lengths.push_back(std::max(2, static_cast<int>(multiple * context)));
     else
-        for (const std::int64_t length : request.arguments.integers("length"))
-            lengths.push_back(static_cast<int>(length));
+        for (const std::int64_t length : request.arguments.integers("length")) lengths.push_back(length);
     for (std::size_t i = 0; i < lengths.size(); ++i)
         if (i == 0 && lengths[i] < 2)
             fail(ErrorCode::usage, "option --length: expected lengths of 2 tokens or more, found ", lengths[i]);
@@ -35,50 +29,30 @@ std::vector<int> lengths_of(const Request& request, const std::string& model, in
 
 // A row for each length and kind of window, with errors.
 void add_rows(Figures& figures, const Extrapolation& one, int length) {
-    const double multiple = static_cast<double>(length) / one.context;
+    const double multiple = one.times(length);
     for (const bool last : {false, true}) {
-        const std::map<int, std::vector<double>>& values = last ? one.last : one.whole;
-        const std::vector<int>& documents = last ? one.last_documents : one.whole_documents;
+        const std::map<int, Vector>& values = one.losses(last);
+        const std::vector<int>& documents = one.documents(last);
         const Vector& own = values.at(length);
         const Mean mean = mean_of_clusters(own, documents);
-        std::vector<Cell> row{one.name,
-                              std::int64_t{length},
-                              multiple,
-                              std::string(last ? "last" : "whole"),
-                              static_cast<std::int64_t>(own.size()),
-                              mean.mean,
-                              known(mean.half),
-                              std::exp(mean.mean),
-                              {},
-                              {}};
+        add_row(figures, one.name, length, multiple, last ? "last" : "whole", own.size(), mean, std::exp(mean.mean));
         // An encoding may refuse even the length at which the weights were trained.
-        if (const auto trained = values.find(one.context); trained != values.end()) {
-            Vector over = own;
-            for (std::size_t i = 0; i < over.size(); ++i) over[i] -= trained->second[i];
-            const Mean difference = mean_of_clusters(over, documents);
-            row[8] = difference.mean;
-            row[9] = known(difference.half);
-        }
-        figures.rows.push_back(std::move(row));
+        if (const auto trained = values.find(one.context); trained != values.end())
+            set(figures.rows.back(), 8, mean_of_clusters(minus(own, trained->second), documents));
     }
 }
 
 // Perplexity: a row for each length, a column for each model.
 Figures by_length(std::span<const Extrapolation> all, bool last) {
     Figures figures{{"of_trained"}, {}, 2};
-    std::map<double, std::vector<Cell>> rows;
+    std::map<double, Vector> rows;
     for (std::size_t m = 0; m < all.size(); ++m) {
         figures.columns.push_back(all[m].name);
-        for (const auto& [length, values] : last ? all[m].last : all[m].whole) {
-            std::vector<Cell>& row = rows[static_cast<double>(length) / all[m].context];
-            row.resize(1 + all.size());
-            row[1 + m] = std::exp(sample_of(values).mean());
-        }
+        for (const auto& [length, values] : all[m].losses(last))
+            rows.try_emplace(all[m].times(length), all.size(), NAN).first->second[m] =
+                std::exp(sample_of(values).mean());
     }
-    for (auto& [multiple, row] : rows) {
-        row[0] = multiple;
-        figures.rows.push_back(std::move(row));
-    }
+    for (const auto& [multiple, row] : rows) add_row(figures, multiple, row);
     return figures;
 }
 
@@ -91,12 +65,11 @@ Figures by_position(std::span<const Extrapolation> all) {
         most = std::max(most, one.positions.size());
     }
     for (std::size_t bucket = 0; bucket < most; ++bucket) {
-        std::vector<Cell> row(1 + all.size());
-        row[0] = tools::bucket_name(bucket, std::numeric_limits<int>::max());
+        Vector row(all.size(), NAN);
         for (std::size_t m = 0; m < all.size(); ++m)
             if (bucket < all[m].positions.size() && all[m].positions[bucket].tokens > 0)
-                row[1 + m] = std::exp(all[m].positions[bucket].mean());
-        figures.rows.push_back(std::move(row));
+                row[m] = std::exp(all[m].positions[bucket].mean());
+        add_row(figures, tools::bucket_name(bucket, std::numeric_limits<int>::max()), row);
     }
     return figures;
 }
@@ -105,13 +78,11 @@ Figures by_position(std::span<const Extrapolation> all) {
 std::string who_rises(std::span<const Extrapolation> all, bool last) {
     int more = 0, less = 0, undecided = 0;
     for (const Extrapolation& one : all) {
-        const std::map<int, std::vector<double>>& values = last ? one.last : one.whole;
+        const std::map<int, Vector>& values = one.losses(last);
         const auto near = values.find(one.context);
         if (near == values.end() || values.rbegin()->first <= one.context) continue;
-        Vector over = values.rbegin()->second;
-        for (std::size_t i = 0; i < over.size(); ++i) over[i] -= near->second[i];
-        const Verdict verdict =
-            above(mean_of_clusters(over, last ? one.last_documents : one.whole_documents).interval(), 0);
+        const Vector over = minus(values.rbegin()->second, near->second);
+        const Verdict verdict = above(mean_of_clusters(over, one.documents(last)).interval(), 0);
         ++(verdict == Verdict::held ? more : verdict == Verdict::missed ? less : undecided);
     }
     return text("higher in the longest windows than at the trained length for ", more, ", lower for ", less,
@@ -120,11 +91,11 @@ std::string who_rises(std::span<const Extrapolation> all, bool last) {
 
 // Nats more than at the trained length, by the window's length over the trained one. Empty if that was not measured.
 std::map<double, double> rises_of(const Extrapolation& one, bool last) {
-    const auto& values = last ? one.last : one.whole;
+    const auto& values = one.losses(last);
     std::map<double, double> rises;
     if (const auto near = values.find(one.context); near != values.end())
         for (const auto& [length, nll] : values)
-            rises[static_cast<double>(length) / one.context] = sample_of(nll).mean() - sample_of(near->second).mean();
+            rises[one.times(length)] = sample_of(nll).mean() - sample_of(near->second).mean();
     return rises;
 }
 
@@ -136,11 +107,8 @@ Picture curves_of(std::span<const Extrapolation> all) {
     for (const Extrapolation& one : all) {
         if (all.size() > std::size(known) && std::find(std::begin(known), std::end(known), one.name) == std::end(known))
             continue;
-        Series& curve = curves.series.emplace_back(series(one.name, Series::Style::line_points));
-        for (const auto& [length, nll] : one.last) {
-            curve.x.push_back(static_cast<double>(length) / one.context);
-            curve.y.push_back(std::exp(sample_of(nll).mean()));
-        }
+        Series& curve = curves.add(one.name, Series::Style::line_points);
+        for (const auto& [length, nll] : one.last) curve.add(one.times(length), std::exp(sample_of(nll).mean()));
     }
     return {"last-curve", "Perplexity of the last tokens of a window, for the best known encodings",
             "window, in trained lengths", "perplexity", std::move(curves)};
@@ -185,7 +153,7 @@ std::string answer_of(std::span<const Extrapolation> all) {
     std::string holds, rises, refuses;
     double longest = 0;
     for (const Extrapolation& one : all) {
-        const std::string name = one.name == "none" ? "`none`" : one.name;
+        const std::string name = in_text(one.name);
         const std::map<double, double> by_length = rises_of(one, true);
         const auto breaking = std::find_if(by_length.begin(), by_length.end(),
                                            [&](const auto& at) { return at.first > 1 && at.second > broken; });
@@ -205,13 +173,12 @@ std::string answer_of(std::span<const Extrapolation> all) {
                     out.empty() ? " the trained length with " : " with ", names),
                "; ");
     if (!out.empty()) out += ".";
-    if (!holds.empty())
-        append(out,
-               text("Up to ", longest, " times the trained length it hardly rises (by less than a tenth) with ", holds,
-                    "."),
-               " ");
-    if (!rises.empty()) append(out, text("In between: ", rises, "."), " ");
-    if (!refuses.empty()) append(out, text("Windows beyond its table are refused by ", refuses, "."), " ");
+    const std::string steady_head =
+        text("Up to ", longest, " times the trained length it hardly rises (by less than a tenth) with ");
+    for (const auto& [head, names] : {std::pair{steady_head.c_str(), &holds},
+                                      {"In between: ", &rises},
+                                      {"Windows beyond its table are refused by ", &refuses}})
+        if (!names->empty()) append(out, text(head, *names, "."), " ");
     return out.empty() ? "No model was measured beyond its trained length." : out;
 }
 
@@ -265,20 +232,16 @@ Result run(const Request& request) {
     return result;
 }
 
-constexpr std::string_view options[] = {"model", "corpus", "length"};
-
 } // namespace
 
-extern const Experiment extrapolate_experiment;
 const Experiment extrapolate_experiment{
     .name = "extrapolate",
     .summary = "Which encodings still work beyond the trained length?",
     .details = "Perplexity of every shipped weight file in windows of 0.25 to 8 times its trained length, for whole "
                "windows, for last tokens and by position, with the figures of the ALiBi paper (Press, Smith and Lewis "
                "2022, arXiv 2108.12409). The expectations were written before the first run.",
-    .options = options,
-    .seconds = 240,
-    .quick_seconds = 30,
+    .options = {"model", "corpus", "length"},
+    .seconds = {240, 30},
     .run = run};
 
 } // namespace ordo::lab

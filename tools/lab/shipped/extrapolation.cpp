@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "tools/lab/shipped/extrapolation.h"
 
-#include "tools/lab/math/numbers.h"
-#include "tools/lab/math/statistics.h"
-
 namespace ordo::lab {
 namespace {
 
@@ -64,9 +61,7 @@ struct Evidence {
     // Compares the same tokens at two lengths or with two models. The interval over their documents decides.
     void compare(const std::string& name, const Vector& a, const Vector& b, const std::vector<int>& documents,
                  Expectation::Kind kind) {
-        Vector differences = a;
-        for (std::size_t i = 0; i < differences.size(); ++i) differences[i] -= b[i];
-        const Mean d = mean_of_clusters(differences, documents);
+        const Mean d = mean_of_clusters(minus(a, b), documents);
         add(kind == Expectation::Kind::rises   ? above(d.interval(), 0)
             : kind == Expectation::Kind::holds ? below(d.interval(), no_more)
                                                : below(d.interval(), 0),
@@ -115,8 +110,7 @@ constexpr Published publication[] = {
 Figures published() {
     Figures figures{{"encoding", "at_512", "best", "best_at", "at_1012", "at_2512", "at_4512"}, {}, 2};
     for (const Published& line : publication)
-        figures.add(std::string(line.encoding), line.at_512, line.best, std::int64_t{line.best_at}, line.at_1012,
-                    line.at_2512, line.at_4512);
+        add_row(figures, line.encoding, line.at_512, line.best, line.best_at, line.at_1012, line.at_2512, line.at_4512);
     return figures;
 }
 
@@ -125,34 +119,30 @@ Picture published_picture(std::span<const Extrapolation> all) {
     Curves curves{.log_x = true, .log_y = true};
     std::string far, here; // at the largest length that all have
     for (const Published& line : publication) {
-        Series& curve = curves.series.emplace_back(series(text(line.ours, ", published"), Series::Style::line_points));
+        Series& curve = curves.add(text(line.ours, ", published"), Series::Style::line_points);
         append(far, text(line.ours, " ", figure(line.at_4512 / line.at_512, 2)));
         std::map<int, double> points{{512, line.at_512},
                                      {line.best_at, line.best},
                                      {1012, line.at_1012},
                                      {2512, line.at_2512},
                                      {4512, line.at_4512}};
-        for (const auto& [length, perplexity] : points) {
-            curve.x.push_back(length / 512.0);
-            curve.y.push_back(perplexity / line.at_512);
-        }
+        for (const auto& [length, perplexity] : points) curve.add(length / 512.0, perplexity / line.at_512);
     }
     for (const Extrapolation& one : all) {
         const auto own = one.whole.find(one.context);
         const bool compared = std::any_of(std::begin(publication), std::end(publication),
                                           [&](const Published& line) { return one.encoding == line.ours; });
         if (!compared || own == one.whole.end()) continue;
-        Series& curve = curves.series.emplace_back(series(text(one.name, ", here"), Series::Style::line_points));
+        Series& curve = curves.add(text(one.name, ", here"), Series::Style::line_points);
         for (const auto& [length, nll] : one.whole) {
             if (length < one.context) continue;
-            curve.x.push_back(static_cast<double>(length) / one.context);
-            curve.y.push_back(std::exp(sample_of(nll).mean() - sample_of(own->second).mean()));
+            curve.add(one.times(length), std::exp(sample_of(nll).mean() - sample_of(own->second).mean()));
         }
         append(here, text(one.name, " ", figure(curve.y.back(), 2), " at ", figure(curve.x.back(), 2), "x"));
     }
     return {"published-curve",
             text("Perplexity of whole windows divided by that at 1x. Published (Press et al. 2022, table 2), at 8.8x: ",
-                 far, here.empty() ? "" : ". Here: ", here),
+                 far, listed(". Here: ", here)),
             "window, in trained lengths", "perplexity / perplexity at 1x", std::move(curves)};
 }
 
@@ -168,10 +158,8 @@ void judge(std::span<const Extrapolation> all, Result& result) {
         ++tested;
         held += evidence.verdict == Verdict::held;
         undecided += evidence.verdict == Verdict::undecided;
-        const char* verdict = evidence.verdict == Verdict::held ? "As expected, "
-                              : evidence.verdict == Verdict::missed
-                                  ? "MISSED: expected "
-                                  : "Undecided (the interval over documents contains the bound): expected ";
+        const char* verdict = worded(evidence.verdict, "As expected, ", "MISSED: expected ",
+                                     "Undecided (the interval over documents contains the bound): expected ");
         sentences.push_back(text(verdict, wording(e), " (perplexities: ", evidence.figures, ")."));
     }
     result.found.push_back(
@@ -183,6 +171,78 @@ void judge(std::span<const Extrapolation> all, Result& result) {
                              "tokens of WikiText-103, 247M parameters (Press et al. 2022, arXiv 2108.12409, table 2)",
                              published()});
     result.pictures.push_back(published_picture(all));
+}
+
+// ---- The same tokens, predicted in windows of several lengths ----------------------------------
+
+WindowLosses measure_windows(const Model& model, std::span<const tools::Document> documents, const WindowPlan& plan,
+                             int length) {
+    const int shortest = plan.lengths.front(), longest = plan.lengths.back();
+    Session session(model, {.capacity = length, .chunk = 256, .first_position = 0});
+    const int tail = std::min(plan.tail, shortest - 1);
+    WindowLosses out;
+    for (std::size_t d = 0; d < documents.size(); ++d) {
+        const tools::Document& document = documents[d];
+        const auto all = static_cast<int>(document.tokens.size()),
+                   n = plan.short_documents ? std::min(all, longest) : all;
+        const std::span<const Token> tokens = document.tokens;
+        const auto window = [&](int first, int count) {
+            return tokens.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count));
+        };
+        if (n < longest) continue;
+        for (int start = 0; start < n / longest * longest; start += length) {
+            const Vector nll = tools::score_window(session, window(start, length));
+            for (int at = 1; at < length; ++at) {
+                if ((start + at) % shortest == 0) continue;
+                const double value = nll[static_cast<std::size_t>(at) - 1];
+                const std::size_t bucket = tools::bucket_of(at);
+                if (out.buckets.size() <= bucket) out.buckets.resize(bucket + 1);
+                out.whole.push_back(value);
+                out.buckets[bucket].add(value, document.bytes[start + at]);
+            }
+        }
+        for (int end = longest; end <= n; end += plan.step) {
+            const int fed = length - tail - 1; // fed without reading the logits
+            session.rewind(0);
+            if (fed > 0) session.feed(window(end - length, fed));
+            const Vector nll = score_continuation(session, window(end - length + fed, tail + 1));
+            out.last.insert(out.last.end(), nll.begin(), nll.end());
+        }
+        out.whole_documents.resize(out.whole.size(), static_cast<int>(d));
+        out.last_documents.resize(out.last.size(), static_cast<int>(d));
+    }
+    return out;
+}
+
+Extrapolation extrapolate(const Trained& trained, const Model& model, std::span<const tools::Document> documents,
+                          const WindowPlan& plan, const std::function<void(const std::string&)>& progress) {
+    const auto longest = static_cast<std::size_t>(plan.lengths.back());
+    if (std::none_of(documents.begin(), documents.end(),
+                     [&](const tools::Document& d) { return d.tokens.size() >= longest; }))
+        fail(ErrorCode::usage, plan.text, ": expected a document of ", longest, " tokens or more, found none");
+
+    Extrapolation out;
+    out.name = trained.name;
+    out.encoding = trained.encoding.substr(0, trained.encoding.find(':'));
+    out.context = trained.context;
+    for (const int length : plan.lengths) {
+        progress(trained.name + ", length " + std::to_string(length));
+        try {
+            WindowLosses at = measure_windows(model, documents, plan, length);
+            out.whole[length] = std::move(at.whole);
+            out.last[length] = std::move(at.last);
+            out.whole_documents = std::move(at.whole_documents);
+            out.last_documents = std::move(at.last_documents);
+            out.longest = length;
+            out.positions = std::move(at.buckets);
+        } catch (const Error& error) {
+            if (error.code != ErrorCode::limit) throw;
+            out.refused = length;
+            out.refusal = text(trained.name, " stops: a window of ", length, " is refused (", error.what(), ").");
+            break; // all longer lengths are refused, too
+        }
+    }
+    return out;
 }
 
 } // namespace ordo::lab

@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "tools/lab/shipped/probe.h"
 
-#include "core/error.h"
-#include "encoding/base/stack.h"
-#include "model/model.h"
-#include "tools/lab/math/numbers.h"
 #include "tools/lab/math/ridge.h"
 
 namespace ordo::lab {

@@ -1,10 +1,5 @@
 // SPDX-License-Identifier: MIT
 // Trained with one encoding, run with another: an experiment with --force-encoding.
-#include "core/error.h"
-#include "encoding/base/registry.h"
-#include "model/model.h"
-#include "tools/lab/math/numbers.h"
-#include "tools/lab/math/statistics.h"
 #include "tools/lab/shipped/trained.h"
 #include "tools/model/scores.h"
 #include "tools/model/weights.h"
@@ -80,16 +75,13 @@ void run_one(const Trained& trained, std::span<const Other> others, const Reques
         }
         if (!reason.empty()) {
             row.push_back(std::nan(""));
-            swaps.refused.add(trained.name, other.name, reason);
+            add_row(swaps.refused, trained.name, other.name, reason);
             continue;
         }
         const Mean mean = mean_of_clusters(nll, own.document);
         row.push_back(mean.mean);
-        const auto count = static_cast<std::int64_t>(nll.size());
-        for (std::size_t i = 0; i < nll.size(); ++i) nll[i] -= own.nll[i];
-        const Mean over = mean_of_clusters(nll, own.document);
-        swaps.pairs.add(trained.name, other.name, count, mean.mean, known(mean.half), std::exp(mean.mean), over.mean,
-                        known(over.half));
+        const Mean over = mean_of_clusters(minus(nll, own.nll), own.document);
+        add_row(swaps.pairs, trained.name, other.name, nll.size(), mean, std::exp(mean.mean), over);
         if (same) continue;
         ++swaps.swapped;
         swaps.dearer += above(over.interval(), 0) == Verdict::held;
@@ -106,13 +98,7 @@ void run_one(const Trained& trained, std::span<const Other> others, const Reques
 Figures matrix_of(const HeatMap& map) {
     Figures figures{{"trained_with"}, {}, 2};
     figures.columns.insert(figures.columns.end(), map.x_names.begin(), map.x_names.end());
-    for (std::size_t i = 0; i < map.values.size(); ++i) {
-        std::vector<Cell> row(1 + map.values[i].size());
-        row[0] = map.y_names[i];
-        for (std::size_t j = 0; j < map.values[i].size(); ++j)
-            if (!std::isnan(map.values[i][j])) row[1 + j] = map.values[i][j];
-        figures.rows.push_back(std::move(row));
-    }
+    for (std::size_t i = 0; i < map.values.size(); ++i) add_row(figures, map.y_names[i], map.values[i]);
     return figures;
 }
 
@@ -176,19 +162,15 @@ Result run(const Request& request) {
     return result;
 }
 
-constexpr std::string_view options[] = {"model", "corpus"};
-
 } // namespace
 
-extern const Experiment swap_experiment;
 const Experiment swap_experiment{
     .name = "swap",
     .summary = "What happens if weights trained with one encoding run with another?",
     .details = "Every shipped weight file runs with its own encoding, with those of the other files and with every "
                "registered encoding; the loss on held-out text is compared. Pairs that cannot run are listed.",
-    .options = options,
-    .seconds = 40,
-    .quick_seconds = 8,
+    .options = {"model", "corpus"},
+    .seconds = {40, 8},
     .run = run};
 
 } // namespace ordo::lab

@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "tools/lab/shipped/trained.h"
 
-#include "core/error.h"
 #include "io/base_name.h"
 #include "tools/cli/inputs.h"
 #include "tools/lab/trained/task_runs.h"
 #include "tools/model/scores.h"
 #include "tools/model/weights.h"
-
-#include <algorithm>
-#include <map>
 
 namespace ordo::lab {
 

@@ -2,7 +2,7 @@
 // Trained weights, and the text for measuring them.
 #pragma once
 
-#include "tools/lab/lab.h"
+#include "tools/lab/study/prelude.h"
 #include "tools/train/documents.h"
 
 namespace ordo::lab {

@@ -13,7 +13,7 @@ Csv::Csv(const std::filesystem::path& file, std::initializer_list<std::string_vi
     for (const std::string_view column : columns) {
         const auto at = std::find(fields_.begin(), fields_.end(), column);
         if (at == fields_.end()) refuse("expected a column " + std::string(column) + ", found none");
-        places_.push_back(static_cast<std::size_t>(at - fields_.begin()));
+        places_.push_back(at - fields_.begin());
     }
     width_ = fields_.size();
 }

@@ -12,12 +12,20 @@ inline Dims dims_of(int d_head, int heads = 1) {
 }
 
 // Rows start .. start + length - 1 of the sinusoidal table [length, width], or another part of it.
-Table sinusoidal_table(int width, int length, std::string_view part = {}, int start = 0);
-
-// ALiBi's slope of each head.
-std::vector<double> alibi_slopes(int heads);
+inline Table sinusoidal_table(int width, int length, std::string_view part = {}, int start = 0) {
+    return LooseEncoding("sinusoidal", dims_of(width)).table(length, part, start);
+}
 
 // One column of a table.
-std::vector<double> column_of(const Table& table, std::size_t column);
+inline std::vector<double> column_of(const Table& table, std::size_t column) {
+    std::vector<double> out;
+    for (const std::vector<double>& row : table.rows) out.push_back(row[column]);
+    return out;
+}
+
+// ALiBi's slope of each head.
+inline std::vector<double> alibi_slopes(int heads) {
+    return column_of(LooseEncoding("alibi", dims_of(8, heads)).table(1, "slopes"), 1);
+}
 
 } // namespace ordo::lab

@@ -8,26 +8,12 @@
 
 namespace ordo::lab {
 
-// A model of width 64.
-inline Blueprint small_trunk(int vocabulary, int context, int layers, int heads = 4, int d_ff = 128) {
-    Blueprint trunk;
-    trunk.vocab_size = vocabulary;
-    trunk.context = context;
-    trunk.n_layers = layers;
-    trunk.d_model = 64;
-    trunk.n_heads = trunk.n_kv_heads = heads;
-    trunk.d_head = 64 / heads;
-    trunk.d_ff = d_ff;
-    return trunk;
-}
-
 // The answers of the models, [condition][encoding][seed].
 template <class Answer>
 using Grid = std::vector<std::vector<std::vector<Answer>>>;
 
 struct GridPlan {
     std::vector<Recipe> conditions;
-    std::vector<int> positions; // positions for which each condition's models are prepared
     std::vector<std::string> encodings;
     int seeds = 1;
 };
@@ -55,8 +41,8 @@ Grid<Answer> train_grid(const GridPlan& plan, std::uint64_t seed,
     side_by_side(static_cast<int>(conditions * each), [&](int run) {
         const auto at = static_cast<std::size_t>(run);
         GridCell cell{at / each, at % each / seeds, seed + at % seeds, 0};
-        const Model model = small_model(plan.conditions[cell.condition], plan.encodings[cell.encoding], cell.seed,
-                                        plan.positions[cell.condition], meter, &cell.steps);
+        const Model model =
+            small_model(plan.conditions[cell.condition], plan.encodings[cell.encoding], cell.seed, meter, &cell.steps);
         grid[cell.condition][cell.encoding][at % seeds] = ask(model, cell);
     });
     return grid;

@@ -11,7 +11,6 @@
 #include "training/optimizer.h"
 #include "training/schedule.h"
 
-#include <algorithm>
 #include <cmath>
 #include <exception>
 
@@ -21,7 +20,7 @@ namespace {
 void widen(Parameters& parameters, int d_model) {
     const auto factor = static_cast<float>(std::sqrt(768.0 / d_model));
     for (int i = 0; i < parameters.count(); ++i) {
-        const TensorSpec& spec = parameters.specs()[static_cast<std::size_t>(i)];
+        const TensorSpec& spec = parameters.specs()[i];
         const View w = parameters.value(i);
         if (spec.shape.size() == 2) kernels().scale(w.rows * w.cols, factor, w.data);
     }
@@ -69,8 +68,7 @@ void check_recipe(const Recipe& recipe, const std::string& encoding) {
     check_reach(EncodingStack(encoding, recipe.trunk.dims()), recipe.length);
 }
 
-Model small_model(const Recipe& recipe, const std::string& encoding, std::uint64_t seed, int positions, Meter& meter,
-                  int* steps) {
+Model small_model(const Recipe& recipe, const std::string& encoding, std::uint64_t seed, Meter& meter, int* steps) {
     check_recipe(recipe, encoding);
     EncodingStack encodings(encoding, recipe.trunk.dims());
     Parameters parameters(recipe.trunk, encodings);
@@ -86,7 +84,7 @@ Model small_model(const Recipe& recipe, const std::string& encoding, std::uint64
                     tensors.values(static_cast<std::size_t>(i)).data());
     }
     return make_model("a model trained on the spot", recipe.trunk, std::move(fresh), std::move(tensors), nullptr, {},
-                      positions);
+                      recipe.positions > 0 ? recipe.positions : recipe.length);
 }
 
 Session small_session(const Model& model, int capacity) {
@@ -99,12 +97,12 @@ bool says_nothing_of_position(const std::string& encoding, const Dims& dims) {
 }
 
 void side_by_side(int n, const std::function<void(int)>& body) {
-    std::vector<std::exception_ptr> thrown(static_cast<std::size_t>(n));
+    std::vector<std::exception_ptr> thrown(n);
     parallel_for_dynamic(n, [&](std::ptrdiff_t i) {
         try {
             body(static_cast<int>(i));
         } catch (...) {
-            thrown[static_cast<std::size_t>(i)] = std::current_exception();
+            thrown[i] = std::current_exception();
         }
     });
     for (const std::exception_ptr& e : thrown)

@@ -6,16 +6,31 @@
 #include "core/timer.h"
 #include "model/model.h"
 
+#include <algorithm>
 #include <atomic>
 #include <functional>
 
 namespace ordo::lab {
 
+// A model of width 64.
+inline Blueprint small_trunk(int vocabulary, int context, int layers, int heads = 4, int d_ff = 128) {
+    Blueprint trunk;
+    trunk.vocab_size = vocabulary;
+    trunk.context = context;
+    trunk.n_layers = layers;
+    trunk.d_model = 64;
+    trunk.n_heads = trunk.n_kv_heads = heads;
+    trunk.d_head = 64 / heads;
+    trunk.d_ff = d_ff;
+    return trunk;
+}
+
 struct Recipe {
-    Blueprint trunk; // context: the number of rows in an encoding's position table
-    int batch = 32;  // sequences in a step
-    int length = 16; // tokens in each
-    int steps = 100; // 0: the untrained model
+    Blueprint trunk = {}; // context: the number of rows in an encoding's position table
+    int batch = 32;       // sequences in a step
+    int length = 16;      // tokens in each
+    int steps = 100;      // 0: the untrained model
+    int positions = 0;    // that the model is prepared for; 0: `length`
     double lr = 3e-3, weight_decay = 0.01, clip = 1;
     // With solved > 0, the maximum number of steps. The learning rate stays at its peak until the mean recent loss, in
     // nats, is below `solved`. After that it falls linearly over the last `decay` steps.
@@ -23,7 +38,21 @@ struct Recipe {
     int decay = 0;
     // Writes the [batch * length] tokens of a step, and for each token its target or -1. Depends only on seed and step,
     // so that all encodings see the same data in the same order. Many threads call it at once.
-    std::function<void(std::uint64_t seed, int step, std::span<Token> tokens, std::span<Token> targets)> draw;
+    std::function<void(std::uint64_t seed, int step, std::span<Token> tokens, std::span<Token> targets)> draw = {};
+
+    // Draws each sequence by one(seed, number, tokens, targets): numbers count through the training, tokens are 0 and
+    // targets -1 before.
+    template <class One>
+    void draw_each(One one) {
+        const auto n = static_cast<std::size_t>(length);
+        draw = [one, n](std::uint64_t seed, int step, std::span<Token> tokens, std::span<Token> targets) {
+            std::ranges::fill(tokens, 0);
+            std::ranges::fill(targets, -1);
+            const std::uint64_t each = tokens.size() / n, first = static_cast<std::uint64_t>(step) * each;
+            for (std::uint64_t i = 0; i < each; ++i)
+                one(seed, first + i, tokens.subspan(i * n, n), targets.subspan(i * n, n));
+        };
+    }
 };
 
 // A count of steps for a progress line. Any thread may count; the first one shows the line.
@@ -44,10 +73,10 @@ private:
 // thread. Matrices start sqrt(768 / d_model) times as large as elsewhere. The usual deviation of 0.02 is for a width of
 // 768 (Radford et al. 2019); narrow models would begin with sums near 0.
 // The optimizer is AdamW. The rate rises over a twentieth of the steps and falls to a tenth along half a cosine, unless
-// the recipe sets `solved`. The model is prepared for `positions` positions. steps: receives the number of steps.
+// the recipe sets `solved`. steps: receives the number of steps.
 // Throws Error(failure) if the loss is not finite, Error(limit) if the encoding lacks positions for the recipe's
 // length.
-Model small_model(const Recipe& recipe, const std::string& encoding, std::uint64_t seed, int positions, Meter& meter,
+Model small_model(const Recipe& recipe, const std::string& encoding, std::uint64_t seed, Meter& meter,
                   int* steps = nullptr);
 
 // Throws the errors that small_model() would throw for the encoding before its first step. Call it before training any

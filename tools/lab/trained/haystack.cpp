@@ -1,14 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "tools/lab/trained/haystack.h"
 
-#include "core/error.h"
-#include "core/random.h"
-
-#include <algorithm>
-#include <cmath>
-#include <map>
-#include <numeric>
-
 namespace ordo::lab {
 namespace {
 
@@ -69,7 +61,7 @@ std::vector<Haystack::Needle> Haystack::draw(std::uint64_t seed, std::uint64_t n
     std::vector<Needle> all;
     for (int i = 0; i < needles; ++i) {
         const Token value = 1 + key_count + below(value_count);
-        all.push_back({keys[static_cast<std::size_t>(i)], value, below(hay + 1)});
+        all.push_back({keys[i], value, below(hay + 1)});
     }
     all.back().place = static_cast<int>(std::lround(depth * hay));
     const auto first = static_cast<std::size_t>(below(static_cast<int>(hay_.size()))); // wraps around at the end
@@ -97,8 +89,6 @@ void Haystack::train(std::uint64_t seed, std::uint64_t number, int length, int n
     const double depth = Random(seed, 0xde97).uniform(number);
     const int hay = length - 4 * needles; // the last answer is not fed
     const std::vector<Needle> all = draw(seed, number, hay, needles, depth, text);
-    std::fill(tokens.begin(), tokens.end(), 0);
-    std::fill(targets.begin(), targets.end(), -1);
     for (auto needle = all.rbegin(); needle != all.rend(); ++needle) {
         targets[text.size()] = needle->value;
         text.insert(text.end(), {needle->key, needle->value});

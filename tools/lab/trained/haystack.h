@@ -2,10 +2,7 @@
 // A retrieval task: a text contains key words followed by value words, and a question asks for the value of one key.
 #pragma once
 
-#include "ordo.h"
-
-#include <functional>
-#include <string_view>
+#include "tools/lab/study/prelude.h"
 
 namespace ordo::lab {
 
@@ -27,14 +24,14 @@ public:
              const std::function<std::string(Token)>& spelling);
 
     int vocabulary() const { return static_cast<int>(tokens_.size()); } // of the new numbers
-    Token original(Token number) const { return tokens_[static_cast<std::size_t>(number)]; }
+    Token original(Token number) const { return tokens_[number]; }
 
     // A sequence of `length` tokens with several needles; its last token is the key of the question. That needle is at
     // depth 0 (the beginning) to 1 (right before the question), the others anywhere. The same seed and number give the
     // same sequence.
     Question ask(std::uint64_t seed, std::uint64_t number, int length, int needles, double depth) const;
     // The same for training, with a random depth. After the first answer it asks for every other needle, too. Writes
-    // the tokens, and the value as target at each key that asks; elsewhere the target is -1. Pads with token 0.
+    // the tokens, and the value as target at each key that asks. Before, tokens are 0 and targets -1.
     void train(std::uint64_t seed, std::uint64_t number, int length, int needles, std::span<Token> tokens,
                std::span<Token> targets) const;
 

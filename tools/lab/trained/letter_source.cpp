@@ -1,12 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "tools/lab/trained/letter_source.h"
 
-#include "core/error.h"
-#include "core/random.h"
-
-#include <array>
-#include <cmath>
-
 namespace ordo::lab {
 namespace {
 
@@ -24,8 +18,7 @@ std::vector<Token> chain(std::uint64_t seed, std::uint64_t number, int length) {
     std::vector<Token> out{draw(LetterSource::letters)};
     while (static_cast<int>(out.size()) <= length) {
         const bool by_table = random.uniform(next++) < LetterSource::regular;
-        out.push_back(by_table ? table[static_cast<std::size_t>(out.back())][static_cast<std::size_t>(draw(2))]
-                               : draw(LetterSource::letters));
+        out.push_back(by_table ? table[out.back()][draw(2)] : draw(LetterSource::letters));
     }
     return out;
 }

@@ -2,9 +2,7 @@
 // Training texts of letters: the bytes of a file, or random chains, each with its own table.
 #pragma once
 
-#include "ordo.h"
-
-#include <string>
+#include "tools/lab/study/prelude.h"
 
 namespace ordo::lab {
 

@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Can a model find a word at any depth of a text, and in texts longer than its training texts? The passkey task is from
 // Mohtashami and Jaggi 2023, arXiv 2305.16300, at a size that trains within the experiment.
-#include "core/error.h"
-#include "core/random.h"
-#include "tools/lab/math/numbers.h"
 #include "tools/lab/shipped/trained.h"
 #include "tools/lab/study/grid.h"
-#include "tools/lab/study/judgement.h"
 #include "tools/lab/trained/haystack.h"
 
 namespace ordo::lab {
@@ -38,28 +34,23 @@ using Right = std::vector<std::array<int, depth_count>>;
 // ---- Training and asking ----------------------------------------------------------------------
 
 Recipe recipe_of(const Plan& plan, const Kind& kind) {
-    Recipe r;
-    r.length = plan.length;
-    r.trunk = small_trunk(plan.haystack->vocabulary(), plan.length, 2);
-    r.batch = 16;
-    r.steps = static_cast<int>(kind.steps * plan.effort);
-    r.lr = 3e-3;
-    r.draw = [&plan, &kind, r](std::uint64_t seed, int step, std::span<Token> tokens, std::span<Token> targets) {
+    Recipe r{.trunk = small_trunk(plan.haystack->vocabulary(), plan.length, 2),
+             .batch = 16,
+             .length = plan.length,
+             .steps = static_cast<int>(kind.steps * plan.effort),
+             .positions = plan.times.back() * plan.length};
+    r.draw_each([&](std::uint64_t seed, std::uint64_t number, std::span<Token> tokens, std::span<Token> targets) {
         // A few needles are easy to distinguish, and many ask several questions of one sequence. Mixing both speeds up
         // learning.
         const int most = kind.needles == 1 ? 1 : 2 * kind.needles;
         const Random random(seed, 0x1e47);
-        const auto between = [&](std::uint64_t number, int least, int greatest) {
-            return least + static_cast<int>(random.below(number, static_cast<std::uint64_t>(greatest - least + 1)));
+        const auto between = [&](std::uint64_t draw, int least, int greatest) {
+            return least + static_cast<int>(random.below(draw, static_cast<std::uint64_t>(greatest - least + 1)));
         };
-        for (int i = 0; i < r.batch; ++i) {
-            const auto number = static_cast<std::uint64_t>(step * r.batch + i);
-            const int needles = between(2 * number, 1, most);
-            const int length = between(2 * number + 1, Haystack::shortest(needles), r.length);
-            const auto at = static_cast<std::size_t>(i * r.length), n = static_cast<std::size_t>(r.length);
-            plan.haystack->train(seed, number, length, needles, tokens.subspan(at, n), targets.subspan(at, n));
-        }
-    };
+        const int needles = between(2 * number, 1, most);
+        const int length = between(2 * number + 1, Haystack::shortest(needles), plan.length);
+        plan.haystack->train(seed, number, length, needles, tokens, targets);
+    });
     return r;
 }
 
@@ -87,11 +78,8 @@ Right ask(const Plan& plan, const Kind& kind, const Model& model, std::uint64_t 
 }
 
 Grid<Right> train_all(const Plan& plan, const Request& request) {
-    GridPlan study{{}, {}, plan.encodings, plan.seeds};
-    for (const Kind& kind : kinds) {
-        study.conditions.push_back(recipe_of(plan, kind));
-        study.positions.push_back(plan.times.back() * plan.length);
-    }
+    GridPlan study{{}, plan.encodings, plan.seeds};
+    for (const Kind& kind : kinds) study.conditions.push_back(recipe_of(plan, kind));
     return train_grid<Right>(study, request.seed, request.progress, [&](const Model& model, const GridCell& cell) {
         return ask(plan, kinds[cell.condition], model, request.seed);
     });
@@ -135,22 +123,19 @@ double share(const Plan& plan, const std::vector<Right>& seeds, std::size_t time
     double right = 0;
     for (const Right& grid : seeds) {
         if (grid[times][0] < 0) return std::nan("");
-        right += depth == depth_count ? right_of(grid, times) : grid[times][static_cast<std::size_t>(depth)];
+        right += depth == depth_count ? right_of(grid, times) : grid[times][depth];
     }
     return right / (static_cast<double>(seeds.size()) * plan.samples * (depth == depth_count ? depth_count : 1));
 }
 
-std::string shown(const std::string& encoding) {
-    return encoding == "none" ? "`none`" : encoding;
-}
-std::string plain(const std::string& encoding) { // in pictures
+std::string plain(const std::string& encoding) { // for pictures
     return encoding;
 }
 
 // "solved at 64 (3 of 3 seeds; 0.99 right); 0.97 at 128, 0.41 at 256, no positions beyond"
 std::string outcome_of(const Plan& plan, const std::vector<Right>& seeds) {
     const int runs = solved_runs(plan, seeds);
-    const std::string near = tools::fixed_text(share(plan, seeds, 0, depth_count), 2);
+    const std::string near = fixed_text(share(plan, seeds, 0, depth_count), 2);
     std::string out = plan.quick ? text("after a little training ", near, " right at ", plan.length)
                                  : text(runs == plan.seeds ? "solved at "
                                         : runs == 0        ? "unsolved at "
@@ -159,8 +144,7 @@ std::string outcome_of(const Plan& plan, const std::vector<Right>& seeds) {
     for (std::size_t t = 1; t < plan.times.size(); ++t) {
         const double right = share(plan, seeds, t, depth_count);
         if (std::isnan(right)) return out + ", no positions beyond";
-        out +=
-            text(t == 1 && !plan.quick ? "; " : ", ", tools::fixed_text(right, 2), " at ", plan.times[t] * plan.length);
+        out += text(t == 1 && !plan.quick ? "; " : ", ", fixed_text(right, 2), " at ", plan.times[t] * plan.length);
     }
     return out;
 }
@@ -171,18 +155,17 @@ std::string extremes_at(const Plan& plan, const std::vector<std::vector<Right>>&
     std::string best, worst;
     for (std::size_t e = 0; e < encodings.size(); ++e) {
         const double right = share(plan, encodings[e], times, depth_count);
-        if (right > most) most = right, best = shown(plan.encodings[e]);
-        if (right < least) least = right, worst = shown(plan.encodings[e]);
+        if (right > most) most = right, best = in_text(plan.encodings[e]);
+        if (right < least) least = right, worst = in_text(plan.encodings[e]);
     }
-    const std::string high = text(tools::fixed_text(100 * most, 0), " % (", best, ")");
-    return best == worst ? high : text(tools::fixed_text(100 * least, 0), " % (", worst, ") to ", high);
+    const std::string high = text(fixed_text(100 * most, 0), " % (", best, ")");
+    return best == worst ? high : text(fixed_text(100 * least, 0), " % (", worst, ") to ", high);
 }
 
 std::string answer_of(const Plan& plan, const Grid<Right>& all) {
     const std::size_t last = plan.times.size() - 1;
-    std::string out = plan.quick
-                          ? text("After ", tools::fixed_text(100 * quick_effort, 0), " % of the training, models find ")
-                          : std::string("Models find ");
+    std::string out = plan.quick ? text("After ", fixed_text(100 * quick_effort, 0), " % of the training, models find ")
+                                 : std::string("Models find ");
     for (std::size_t k = 0; k < std::size(kinds); ++k)
         out += text(k == 0 ? "" : "; of ", kinds[k].what, ": ", extremes_at(plan, all[k], 0),
                     " in texts of the trained ", plan.length, " tokens, and ", extremes_at(plan, all[k], last),
@@ -217,7 +200,7 @@ std::string finding_of(const Plan& plan, std::size_t k, const std::vector<std::v
 NamedFigures table_of(const Plan& plan, std::size_t k, const std::vector<std::vector<Right>>& encodings) {
     NamedFigures out{
         kinds[k].name,
-        text(finding_of(plan, k, encodings, shown), " (correct answers by length and depth, with Wilson's interval)"),
+        text(finding_of(plan, k, encodings, in_text), " (correct answers by length and depth, with Wilson's interval)"),
         {{"encoding", "seed", "length", "depth", "right", "of", "share", "low", "high"}, {}, 3}};
     for (std::size_t e = 0; e < encodings.size(); ++e)
         for (std::size_t s = 0; s < encodings[e].size(); ++s)
@@ -226,20 +209,17 @@ NamedFigures table_of(const Plan& plan, std::size_t k, const std::vector<std::ve
                     const int right = encodings[e][s][t][d];
                     if (right < 0) continue;
                     const Interval interval = wilson(right, plan.samples);
-                    out.figures.add(plan.encodings[e], static_cast<std::int64_t>(s),
-                                    std::int64_t{plan.times[t] * plan.length}, depths[d], std::int64_t{right},
-                                    std::int64_t{plan.samples}, static_cast<double>(right) / plan.samples, interval.low,
-                                    interval.high);
+                    add_row(out.figures, plan.encodings[e], s, plan.times[t] * plan.length, depths[d], right,
+                            plan.samples, static_cast<double>(right) / plan.samples, interval.low, interval.high);
                 }
     return out;
 }
 
 HeatMap empty_map(const Plan& plan) {
-    HeatMap map;
-    map.diverging = false;
-    map.shares = true;
-    map.value_label = "share of correct answers";
-    map.blank = "no positions for so many tokens";
+    HeatMap map{.blank = "no positions for so many tokens",
+                .value_label = "share of correct answers",
+                .diverging = false,
+                .shares = true};
     for (const int times : plan.times) map.y_names.push_back(text(times * plan.length));
     return map;
 }
@@ -280,7 +260,7 @@ void judge_all(const Plan& plan, const Grid<Right>& all, Result& result) {
         expectations.expect("If rope solves the passkey, it finds less than half at 8 times the trained length.");
     for (std::size_t e = 0; e < plan.encodings.size(); ++e) {
         const std::string& name = plan.encodings[e];
-        passkey.add(judge(plan, all[0][e], 0, solved_at), shown(name));
+        passkey.add(judge(plan, all[0][e], 0, solved_at), in_text(name));
         const auto solves = [&](std::size_t k) { return judge(plan, all[k][e], 0, solved_at) == Verdict::held; };
         const auto reversed = [](Verdict v) {
             return v == Verdict::held ? Verdict::missed : v == Verdict::missed ? Verdict::held : v;
@@ -320,14 +300,15 @@ Result run(const Request& request) {
     const Grid<Right> all = train_all(plan, request);
     Result result;
     result.answer = answer_of(plan, all);
-    for (std::size_t k = 0; k < std::size(kinds); ++k) result.found.push_back(finding_of(plan, k, all[k], shown) + ".");
+    for (std::size_t k = 0; k < std::size(kinds); ++k)
+        result.found.push_back(finding_of(plan, k, all[k], in_text) + ".");
     for (std::size_t k = 0; k < std::size(kinds); ++k) {
         result.tables.push_back(table_of(plan, k, all[k]));
         result.pictures.push_back(overview_of(plan, k, all[k]));
         for (std::size_t e = 0; e < plan.encodings.size(); ++e) {
             result.pictures.push_back(grid_of(plan, k, e, all[k][e]));
             result.found.push_back(
-                text(kinds[k].name, ", ", shown(plan.encodings[e]), ": ", outcome_of(plan, all[k][e]), "."));
+                text(kinds[k].name, ", ", in_text(plan.encodings[e]), ": ", outcome_of(plan, all[k][e]), "."));
         }
     }
     judge_all(plan, all, result);
@@ -345,17 +326,14 @@ Result run(const Request& request) {
         text("A run is judged by Wilson's interval of its own answers (solved: above ", solved_at,
              " at the trained length; finds most: above ", half,
              "). If the runs of an encoding disagree, it is undecided. With --quick, which trains ",
-             tools::fixed_text(100 * quick_effort, 0),
+             fixed_text(100 * quick_effort, 0),
              " % of the steps, all is undecided. A task that is unsolved at the trained length says nothing about "
              "longer texts.")};
     return result;
 }
 
-constexpr std::string_view options[] = {"model", "corpus", "encodings", "seeds", "length"};
-
 } // namespace
 
-extern const Experiment retrieval_experiment;
 const Experiment retrieval_experiment{
     .name = "retrieval",
     .summary = "Can a model find a hidden word, at any depth and in texts longer than the trained ones?",
@@ -363,9 +341,8 @@ const Experiment retrieval_experiment{
         "A small model for each encoding and seed learns to find a word by its key in the shipped held-out text: one "
         "hidden word (passkey), or one of three (needle). It is tested in texts of 1, 2, 4 and 8 times the trained "
         "length, at five depths. The passkey task is from Mohtashami and Jaggi 2023, arXiv 2305.16300.",
-    .options = options,
-    .seconds = 500,
-    .quick_seconds = 25,
+    .options = {"model", "corpus", "encodings", "seeds", "length"},
+    .seconds = {500, 25},
     .run = run};
 
 } // namespace ordo::lab

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tools/lab/trained/synthetic.h"
 
-#include "core/error.h"
-#include "encoding/base/spec.h"
-#include "tools/lab/math/numbers.h"
+#include "tools/lab/study/prelude.h"
 
 namespace ordo::lab {
 namespace {
@@ -65,25 +63,23 @@ Example reverse(std::uint64_t seed, std::uint64_t index, int length) {
 // keys differ.
 Example recall(std::uint64_t seed, std::uint64_t index, int length) {
     Draws draws(seed, index);
-    std::vector<int> keys;
-    for (int i = 0; i < pair_keys; ++i) keys.push_back(i);
-    const auto n = static_cast<std::size_t>(length);
+    std::vector<int> keys(pair_keys), order(length);
+    std::iota(keys.begin(), keys.end(), 0);
+    std::iota(order.begin(), order.end(), 0);
     const auto next = [&draws](std::size_t, std::size_t left) { return draws.below(static_cast<int>(left)); };
     shuffle_forward(std::span(keys), next);
     const std::vector<int> values = draw(draws, length, 10);
-    std::vector<int> order;
-    for (int i = 0; i < length; ++i) order.push_back(i);
     shuffle_forward(std::span(order), next);
     Writer w;
     w.given(start);
-    for (std::size_t i = 0; i < n; ++i) {
+    for (int i = 0; i < length; ++i) {
         w.given(first_key + keys[i]);
         w.given(first_digit + values[i]);
     }
     w.given(equals);
     for (const int i : order) {
-        w.given(first_key + keys[static_cast<std::size_t>(i)]);
-        w.answer(first_digit + values[static_cast<std::size_t>(i)]);
+        w.given(first_key + keys[i]);
+        w.answer(first_digit + values[i]);
     }
     return w.example;
 }
@@ -123,28 +119,15 @@ Example addition(std::uint64_t seed, std::uint64_t index, int length) {
     return w.example;
 }
 
-int twice_and_three(int length) {
-    return 2 * length + 3;
-}
-int four_times_and_two(int length) {
-    return 4 * length + 2;
-}
-int three_times_and_five(int length) {
-    return 3 * length + 5;
-}
-
 constexpr int vocab = first_key + pair_keys;
 
 constexpr Task list[] = {
-    {"copy", "repeat a word of random letters", "letters", 1, 10, 2500, 32, letters, vocab, twice_and_three, copy},
-    {"reverse", "write a word of random letters from its end", "letters", 1, 10, 2500, 32, letters, vocab,
-     twice_and_three, reverse},
-    {"recall", "answer with the digit that stood behind a key", "pairs", 4, 4, 5000, 32, 10, vocab, four_times_and_two,
-     recall},
-    {"parity", "say after each bit whether the ones so far are odd", "bits", 1, 10, 3500, 32, 2, vocab, twice_and_three,
-     parity},
-    {"addition", "add two numbers, lowest digits first", "digits", 1, 3, 3500, 64, 10, vocab, three_times_and_five,
-     addition},
+    {"copy", "repeat a word of random letters", "letters", 1, 10, 2500, 32, letters, vocab, 2, 3, copy},
+    {"reverse", "write a word of random letters from its end", "letters", 1, 10, 2500, 32, letters, vocab, 2, 3,
+     reverse},
+    {"recall", "answer with the digit that stood behind a key", "pairs", 4, 4, 5000, 32, 10, vocab, 4, 2, recall},
+    {"parity", "say after each bit whether the ones so far are odd", "bits", 1, 10, 3500, 32, 2, vocab, 2, 3, parity},
+    {"addition", "add two numbers, lowest digits first", "digits", 1, 3, 3500, 64, 10, vocab, 3, 5, addition},
 };
 
 } // namespace
@@ -153,13 +136,16 @@ std::span<const Task> tasks() {
     return list;
 }
 
-const Task& find_task(std::string_view name) {
+std::string task_names() {
     std::string names;
-    for (const Task& task : list) {
+    for (const Task& task : list) append(names, task.name);
+    return names;
+}
+
+const Task& find_task(std::string_view name) {
+    for (const Task& task : list)
         if (task.name == name) return task;
-        append(names, task.name);
-    }
-    fail(ErrorCode::usage, "option --tasks: expected some of ", names, ", found '", printable(name), "'");
+    fail(ErrorCode::usage, "option --tasks: expected some of ", task_names(), ", found '", printable(name), "'");
 }
 
 std::string text_of(const Example& example) {

@@ -21,13 +21,16 @@ struct Task {
     int steps, batch;          // steps: the maximum; batch: examples in a step
     int choices;               // number of symbols in answers, without the end
     int vocab;
-    int (*tokens)(int length); // of an example
+    int factor, extra; // for the tokens of an example
     Example (*make)(std::uint64_t seed, std::uint64_t index, int length);
+
+    int tokens(int length) const { return factor * length + extra; }
 };
 
 inline constexpr Token end_of_answer = 2; // of all tasks
 
 std::span<const Task> tasks();
+std::string task_names();
 // Throws Error(usage) with the names of all tasks.
 const Task& find_task(std::string_view name);
 // An example in readable form: "= start, letters, digits".

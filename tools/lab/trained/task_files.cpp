@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: MIT
-#include "tools/lab/math/numbers.h"
 #include "tools/lab/study/csv.h"
 #include "tools/lab/trained/task_runs.h"
-
-#include <map>
-#include <set>
 
 namespace ordo::lab {
 
@@ -27,12 +23,9 @@ struct Reader {
 };
 
 void check_task(const Csv& csv) {
-    std::string names;
-    for (const Task& task : tasks()) {
-        if (task.name == csv.text(0)) return;
-        append(names, task.name);
-    }
-    csv.refuse(text("expected some of ", names, ", found '", printable(csv.text(0)), "'"));
+    const auto named = [&](const Task& task) { return task.name == csv.text(0); };
+    if (std::ranges::none_of(tasks(), named))
+        csv.refuse(text("expected some of ", task_names(), ", found '", printable(csv.text(0)), "'"));
 }
 
 TaskScore score_of(const Csv& csv) {
@@ -114,11 +107,9 @@ NamedFigures runs_of_tasks(const TaskPlan& plan, const AllRuns& all) {
             for (const TaskRun& run : all[t][e])
                 for (std::size_t i = 0; i < plan.times.size(); ++i) {
                     const TaskScore& score = run.scores[i];
-                    out.figures.add(std::string(plan.tasks[t]->name), plan.encodings[e], std::to_string(run.seed),
-                                    std::int64_t{run.steps}, plan.times[i],
-                                    std::int64_t{length_of(*plan.tasks[t], plan.times[i])},
-                                    std::int64_t{score.examples}, std::int64_t{score.exact}, std::int64_t{score.asked},
-                                    std::int64_t{score.right}, std::int64_t{score.ended});
+                    add_row(out.figures, plan.tasks[t]->name, plan.encodings[e], std::to_string(run.seed), run.steps,
+                            plan.times[i], length_of(*plan.tasks[t], plan.times[i]), score.examples, score.exact,
+                            score.asked, score.right, score.ended);
                 }
     return out;
 }

@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "tools/lab/trained/task_runs.h"
 
-#include "tools/lab/math/numbers.h"
-
-#include "core/random.h"
-
 namespace ordo::lab {
 namespace {
 
@@ -55,6 +51,12 @@ int solved_of(const TaskRuns& runs) {
     return static_cast<int>(std::count_if(runs.begin(), runs.end(), [](const TaskRun& run) { return run.solved(); }));
 }
 
+long steps_of(const TaskRuns& runs) {
+    Sample steps;
+    for (const TaskRun& run : runs) steps.add(run.steps);
+    return std::lround(steps.mean());
+}
+
 Share share_at(const TaskRuns& runs, std::size_t length, double (TaskScore::*share)() const) {
     Vector shares;
     for (const TaskRun& run : runs) shares.push_back((run.scores[length].*share)());
@@ -74,27 +76,21 @@ int length_of(const Task& task, double times) {
 }
 
 Recipe recipe_of(const Task& task) {
-    Recipe r;
-    r.length = task.tokens(task.trained) - 1;
-    r.trunk = small_trunk(task.vocab, r.length, 3);
-    r.batch = task.batch;
-    r.steps = task.steps;
-    r.lr = 2e-3;
-    r.solved = 0.02; // nats; every step has new examples, so this is the loss on unseen ones
-    r.decay = r.steps / 10;
-    r.draw = [&task, length = static_cast<std::size_t>(r.length)](std::uint64_t seed, int step, std::span<Token> tokens,
-                                                                  std::span<Token> targets) {
-        std::fill(tokens.begin(), tokens.end(), 0);
-        std::fill(targets.begin(), targets.end(), -1);
-        for (std::size_t i = 0; i < static_cast<std::size_t>(task.batch); ++i) {
-            const Example example =
-                drawn(task, seed, static_cast<std::uint64_t>(step) * static_cast<std::uint64_t>(task.batch) + i);
-            for (std::size_t j = 0; j + 1 < example.tokens.size(); ++j) {
-                tokens[i * length + j] = example.tokens[j];
-                if (example.scored[j + 1]) targets[i * length + j] = example.tokens[j + 1];
-            }
+    const int length = task.tokens(task.trained) - 1;
+    Recipe r{.trunk = small_trunk(task.vocab, length, 3),
+             .batch = task.batch,
+             .length = length,
+             .steps = task.steps,
+             .lr = 2e-3,
+             .solved = 0.02, // nats; every step has new examples, so this is the loss on unseen ones
+             .decay = task.steps / 10};
+    r.draw_each([&task](std::uint64_t seed, std::uint64_t number, std::span<Token> tokens, std::span<Token> targets) {
+        const Example example = drawn(task, seed, number);
+        for (std::size_t j = 0; j + 1 < example.tokens.size(); ++j) {
+            tokens[j] = example.tokens[j];
+            if (example.scored[j + 1]) targets[j] = example.tokens[j + 1];
         }
-    };
+    });
     return r;
 }
 
@@ -105,18 +101,17 @@ TaskScore score(const Model& model, const Task& task, int length, int samples, s
     TaskScore sum;
     for (int i = 0; i < samples; ++i) {
         // Beyond every index of training, and the same for every model of the seed.
-        const std::uint64_t index =
-            (std::uint64_t{1} << 40) + (static_cast<std::uint64_t>(length) << 20) + static_cast<std::uint64_t>(i);
+        const std::uint64_t index = (std::uint64_t{1} << 40) + (std::uint64_t(length) << 20) + i;
         sum += ask(session, task.make(seed, index, length));
     }
     return sum;
 }
 
 AllRuns train_all(const TaskPlan& plan, std::uint64_t seed, const std::function<void(const std::string&)>& progress) {
-    GridPlan study{{}, {}, plan.encodings, plan.seeds};
+    GridPlan study{{}, plan.encodings, plan.seeds};
     for (const Task* task : plan.tasks) {
         study.conditions.push_back(recipe_of(*task));
-        study.positions.push_back(task->tokens(length_of(*task, plan.times.back())));
+        study.conditions.back().positions = task->tokens(length_of(*task, plan.times.back()));
     }
     return train_grid<TaskRun>(study, seed, progress, [&](const Model& model, const GridCell& cell) {
         const Task& task = *plan.tasks[cell.condition];

@@ -3,12 +3,9 @@
 // pictures and sentences, and as a file, from which runs of several machines are combined.
 #pragma once
 
-#include "tools/lab/math/statistics.h"
 #include "tools/lab/study/grid.h"
+#include "tools/lab/study/prelude.h"
 #include "tools/lab/trained/synthetic.h"
-
-#include <filesystem>
-#include <functional>
 
 namespace ordo::lab {
 
@@ -48,6 +45,7 @@ struct TaskRun {
 // The models of one encoding on one task, by seed.
 using TaskRuns = std::vector<TaskRun>;
 int solved_of(const TaskRuns& runs);
+long steps_of(const TaskRuns& runs); // mean, rounded
 // The mean over the seeds at one length; NaN without scores.
 Share share_at(const TaskRuns& runs, std::size_t length, double (TaskScore::*share)() const);
 Share beyond_of(const TaskRuns& runs);

@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "tools/lab/trained/task_runs.h"
 
-#include "tools/lab/math/numbers.h"
-#include "tools/lab/study/judgement.h"
-
 namespace ordo::lab {
 namespace {
-
-using tools::fixed_text;
 
 // Pairs whose first encoding generalizes further (Kazemnejad et al. 2023, figure 1: T5's bias and none about equal,
 // then ALiBi, a rotary encoding of a quarter of each head, and sinusoids).
@@ -15,34 +10,32 @@ constexpr std::array<std::pair<const char*, const char*>, 4> published_order = {
     {{"none", "alibi"}, {"t5", "alibi"}, {"alibi", quarter_rope}, {quarter_rope, "sinusoidal"}}};
 constexpr double far_times = 2;
 
-std::string name(const std::string& encoding) {
-    return encoding == "none" ? "`none`" : encoding;
-}
-
-std::size_t place_of(const TaskPlan& plan, std::string_view encoding) {
-    return static_cast<std::size_t>(std::find(plan.encodings.begin(), plan.encodings.end(), encoding) -
-                                    plan.encodings.begin());
-}
-
-// The first encoding's lead beyond the trained length, for each seed in which both solved the task.
-Vector ahead(const TaskRuns& first, const TaskRuns& second) {
-    Vector differences;
-    for (std::size_t s = 0; s < first.size(); ++s)
-        if (first[s].solved() && second[s].solved()) differences.push_back(first[s].beyond() - second[s].beyond());
-    return differences;
+// The first encoding's lead beyond the trained length, for each seed in which both solved the task. By task; empty
+// without one of the encodings.
+std::vector<Vector> leads(const TaskPlan& plan, const AllRuns& all, std::string_view first, std::string_view second) {
+    std::vector<Vector> out(plan.tasks.size());
+    const auto place = [&](std::string_view encoding) {
+        return static_cast<std::size_t>(std::ranges::find(plan.encodings, encoding) - plan.encodings.begin());
+    };
+    const std::size_t a = place(first), b = place(second);
+    if (a == plan.encodings.size() || b == plan.encodings.size()) return out;
+    for (std::size_t t = 0; t < out.size(); ++t)
+        for (std::size_t s = 0; s < all[t][a].size(); ++s)
+            if (const TaskRun& one = all[t][a][s], &other = all[t][b][s]; one.solved() && other.solved())
+                out[t].push_back(one.beyond() - other.beyond());
+    return out;
 }
 
 // A case for each task that both encodings solved.
 void compare(Judgement& judgement, const TaskPlan& plan, const AllRuns& all, const std::string& first,
              const std::string& second) {
-    const std::size_t a = place_of(plan, first), b = place_of(plan, second);
-    if (a == plan.encodings.size() || b == plan.encodings.size()) return;
-    for (std::size_t t = 0; t < plan.tasks.size(); ++t) {
-        const Vector differences = ahead(all[t][a], all[t][b]);
-        if (differences.empty()) continue;
-        const Mean mean = mean_of(differences);
-        judgement.add(above(mean.interval(), 0), text(plan.tasks[t]->name, ": ", name(first), " over ", name(second),
-                                                      " ", fixed_text(mean.mean, 3), margin(mean.half)));
+    const std::vector<Vector> by_task = leads(plan, all, first, second);
+    for (std::size_t t = 0; t < by_task.size(); ++t) {
+        if (by_task[t].empty()) continue;
+        const Mean mean = mean_of(by_task[t]);
+        judgement.add(above(mean.interval(), 0),
+                      text(plan.tasks[t]->name, ": ", in_text(first), " over ", in_text(second), " ",
+                           fixed_text(mean.mean, 3), margin(mean.half)));
     }
 }
 
@@ -51,22 +44,19 @@ void compare(Judgement& judgement, const TaskPlan& plan, const AllRuns& all, con
 std::string order_over_tasks(const TaskPlan& plan, const AllRuns& all) {
     std::string pairs;
     for (const auto& [first, second] : published_order) {
-        const std::size_t a = place_of(plan, first), b = place_of(plan, second);
-        if (a == plan.encodings.size() || b == plan.encodings.size()) continue;
-        Vector sums(static_cast<std::size_t>(plan.seeds));
+        Vector sums(plan.seeds);
         int tasks = 0;
-        for (std::size_t t = 0; t < plan.tasks.size(); ++t) {
-            const Vector differences = ahead(all[t][a], all[t][b]);
-            if (differences.size() < sums.size()) continue;
+        for (const Vector& lead : leads(plan, all, first, second)) {
+            if (lead.size() < sums.size()) continue;
             ++tasks;
-            for (std::size_t s = 0; s < sums.size(); ++s) sums[s] += differences[s];
+            for (std::size_t s = 0; s < sums.size(); ++s) sums[s] += lead[s];
         }
         if (tasks == 0) continue;
         for (double& sum : sums) sum /= tasks;
         const Mean mean = mean_of(sums);
         append(pairs,
-               text(name(first), " over ", name(second), " ", fixed_text(mean.mean, 3), margin(mean.half), " on ",
-                    tasks, tasks == 1 ? " task, " : " tasks, ", name_of(above(mean.interval(), 0))),
+               text(in_text(first), " over ", in_text(second), " ", fixed_text(mean.mean, 3), margin(mean.half), " on ",
+                    counted(tasks, "task"), ", ", name_of(above(mean.interval(), 0))),
                "; ");
     }
     return pairs.empty()
@@ -84,7 +74,7 @@ Judgement far_lengths(const TaskPlan& plan, const AllRuns& all) {
                 if (plan.times[i] < far_times || std::isnan(exact.mean) || solved_of(all[t][e]) < plan.seeds) continue;
                 cases.add(below(exact.interval, 0.5),
                           text(plan.tasks[t]->name, " at ", tools::number_text(plan.times[i]), ": ",
-                               name(plan.encodings[e]), " ", fixed_text(exact.mean, 2)));
+                               in_text(plan.encodings[e]), " ", fixed_text(exact.mean, 2)));
             }
     return cases;
 }
@@ -113,23 +103,19 @@ std::string solvers_of(const TaskPlan& plan, std::size_t task, const std::vector
     std::string all, some, none;
     for (std::size_t e = 0; e < runs.size(); ++e) {
         const int solved = solved_of(runs[e]);
-        Sample steps;
-        for (const TaskRun& run : runs[e]) steps.add(run.steps);
+        const std::string name = in_text(plan.encodings[e]);
         if (solved == plan.seeds)
-            append(all, text(name(plan.encodings[e]), " (", std::lround(steps.mean()), " steps)"));
+            append(all, text(name, " (", steps_of(runs[e]), " steps)"));
         else if (solved > 0)
-            append(some, text(name(plan.encodings[e]), " (", solved, " of ", plan.seeds, " seeds)"));
+            append(some, text(name, " (", solved, " of ", plan.seeds, " seeds)"));
         else
-            append(none, name(plan.encodings[e]));
+            append(none, name);
     }
-    const std::string most = text(plan.tasks[task]->steps, " steps");
-    std::string out = text(plan.tasks[task]->name, plan.seeds == 1 ? ", one seed: solved by " : ": solved by ",
-                           !all.empty()      ? all
-                           : plan.seeds == 1 ? "no encoding"
-                                             : "no encoding in every seed");
-    if (!some.empty()) out += "; in part by " + some;
-    if (!none.empty()) out += text("; UNSOLVED after ", most, " with ", none);
-    return out + ".";
+    const bool one = plan.seeds == 1;
+    if (all.empty()) all = one ? "no encoding" : "no encoding in every seed";
+    return text(plan.tasks[task]->name, one ? ", one seed: solved by " : ": solved by ", all,
+                listed("; in part by ", some),
+                listed(text("; UNSOLVED after ", plan.tasks[task]->steps, " steps with "), none), ".");
 }
 
 } // namespace ordo::lab

@@ -1,25 +1,19 @@
 // SPDX-License-Identifier: MIT
 // Train short, test long: is ALiBi trained at a length as good at twice that length as sinusoids trained there, and how
 // much does it save? Press, Smith and Lewis 2022, arXiv 2108.12409, section 4, claim both.
-#include "core/error.h"
 #include "core/memory.h"
 #include "core/parallel.h"
 #include "io/base_name.h"
 #include "io/file.h"
 #include "tools/cli/inputs.h"
 #include "tools/cli/one_thread.h"
-#include "tools/lab/lab.h"
-#include "tools/lab/math/numbers.h"
-#include "tools/lab/math/statistics.h"
 #include "tools/lab/study/grid.h"
 #include "tools/lab/trained/letter_source.h"
 #include "tools/model/scores.h"
 #include "training.h"
 
-#include <array>
 #include <ctime>
 #include <malloc.h>
-#include <optional>
 
 namespace ordo::lab {
 namespace {
@@ -27,12 +21,16 @@ namespace {
 constexpr int full_steps = 1500, rows = 1024; // rows: tokens in a step, for every sequence length
 constexpr int bucket = 16;                    // positions for each point of the picture
 
+// Nats by position in windows of 2 L, [2 L], mean over the windows, of each seed.
+using Costs = std::vector<Vector>;
+
 struct Arm {
-    const char* encoding;
-    int times; // in short lengths
+    int times;            // in short lengths
+    std::size_t encoding; // of `encodings`
 };
-constexpr Arm arms[] = {{"alibi", 1}, {"sinusoidal", 2}, {"sinusoidal", 1}, {"alibi", 2}};
-constexpr std::size_t short_alibi = 0, long_sinusoidal = 1, short_sinusoidal = 2, long_alibi = 3;
+const std::vector<std::string> encodings{"alibi", "sinusoidal"};
+constexpr Arm short_alibi{1, 0}, long_sinusoidal{2, 1}, short_sinusoidal{1, 1}, long_alibi{2, 0};
+constexpr Arm arms[] = {short_alibi, long_sinusoidal, short_sinusoidal, long_alibi};
 
 struct Plan {
     LetterSource source;
@@ -41,57 +39,36 @@ struct Plan {
     int seeds = 3, steps = full_steps, windows = 256, timed = 40;
     bool quick = false;
 
-    std::string name(std::size_t arm) const {
-        return lab::text(arms[arm].encoding, " trained at ", length * arms[arm].times);
+    bool made() const { return source.vocabulary() == LetterSource::letters; } // whether the texts are made here
+    std::string name(const Arm& arm) const {
+        return lab::text(encodings[arm.encoding], " trained at ", length * arm.times);
     }
 };
 
-Recipe recipe_of(const Plan& plan, const Arm& arm) {
-    Recipe r;
-    r.length = plan.length * arm.times;
-    r.trunk = small_trunk(plan.source.vocabulary(), r.length, 2);
-    r.batch = rows / r.length;
-    r.steps = plan.steps;
-    r.lr = 3e-3;
-    r.draw = [&plan, r](std::uint64_t seed, int step, std::span<Token> tokens, std::span<Token> targets) {
-        for (int i = 0; i < r.batch; ++i) {
-            const auto number = static_cast<std::uint64_t>(step * r.batch + i);
-            const std::vector<Token> window = plan.source.window(seed, number, r.length);
-            std::copy_n(window.begin(), r.length, tokens.begin() + i * r.length);
-            std::copy_n(window.begin() + 1, r.length, targets.begin() + i * r.length);
-        }
-    };
+Recipe recipe_of(const Plan& plan, int times) {
+    const int length = plan.length * times;
+    Recipe r{.trunk = small_trunk(plan.source.vocabulary(), length, 2),
+             .batch = rows / length,
+             .length = length,
+             .steps = plan.steps,
+             .positions = 2 * plan.length};
+    r.draw_each([&, length](std::uint64_t seed, std::uint64_t number, std::span<Token> tokens, auto targets) {
+        const std::vector<Token> window = plan.source.window(seed, number, length);
+        std::copy_n(window.begin(), length, tokens.begin());
+        std::copy_n(window.begin() + 1, length, targets.begin());
+    });
     return r;
 }
 
-// Nats by position in windows of 2 L, [2 L], mean over the windows.
 Vector costs_of(const Plan& plan, const Model& model, std::uint64_t seed) {
     const int length = 2 * plan.length;
     Session session = small_session(model, length);
-    Vector out(static_cast<std::size_t>(length));
+    Vector out(length);
     for (int i = 0; i < plan.windows; ++i) {
-        const Vector nll =
-            tools::score_window(session, plan.source.window(seed, static_cast<std::uint64_t>(i), length, true));
+        const Vector nll = tools::score_window(session, plan.source.window(seed, i, length, true));
         for (std::size_t at = 0; at < out.size(); ++at) out[at] += nll[at] / plan.windows;
     }
     return out;
-}
-
-// [arm][seed][position]
-using AllCosts = std::array<std::vector<Vector>, std::size(arms)>;
-
-AllCosts train_all(const Plan& plan, const Request& request) {
-    const GridPlan study{{recipe_of(plan, arms[short_alibi]), recipe_of(plan, arms[long_alibi])},
-                         {2 * plan.length, 2 * plan.length},
-                         {"alibi", "sinusoidal"},
-                         plan.seeds};
-    Grid<Vector> grid =
-        train_grid<Vector>(study, request.seed, request.progress,
-                           [&](const Model& model, const GridCell&) { return costs_of(plan, model, request.seed); });
-    AllCosts all;
-    for (std::size_t arm = 0; arm < std::size(arms); ++arm)
-        all[arm] = std::move(grid[arms[arm].times == 1 ? 0 : 1][arms[arm].encoding == study.encodings[0] ? 0 : 1]);
-    return all;
 }
 
 // ---- The cost of a step -----------------------------------------------------------------------
@@ -109,127 +86,66 @@ double processor_seconds() {
 }
 
 // A trainer of an arm's model and batch, constructed as usual.
-struct Trained {
+struct TimedTrainer {
     Recipe recipe;
     std::optional<Trainer> trainer;
     std::vector<Token> tokens, targets;
-    std::size_t bytes = 0;
-    Vector log_seconds;
+    double bytes = 0;
+    Vector milliseconds;
 
-    Trained(const Plan& plan, const Arm& arm, std::uint64_t seed, Meter& meter)
-        : recipe(recipe_of(plan, arm)), tokens(static_cast<std::size_t>(rows)), targets(tokens.size()) {
+    TimedTrainer(const Plan& plan, const Arm& arm, std::uint64_t seed, Meter& meter)
+        : recipe(recipe_of(plan, arm.times)), tokens(rows), targets(rows) {
         recipe.steps = 0;
-        const Model model = small_model(recipe, arm.encoding, seed, recipe.length, meter);
+        const Model model = small_model(recipe, encodings[arm.encoding], seed, meter);
         const std::size_t before = memory_taken();
         trainer.emplace(model, TrainingOptions{.batch = recipe.batch, .length = recipe.length});
         step(0);
-        bytes = memory_taken() - before;
+        bytes = static_cast<double>(memory_taken() - before);
+        milliseconds.clear(); // the first step also fills caches
     }
-    double step(int number) {
+    void step(int number) {
         recipe.draw(1, number, tokens, targets);
         const double start = processor_seconds();
         trainer->step(tokens, targets, 1e-3);
-        return processor_seconds() - start;
+        milliseconds.push_back(1e3 * (processor_seconds() - start));
     }
 };
 
+// Of alibi at L, and of sinusoidal at 2 L.
 struct StepCosts {
-    double milliseconds[2]; // of alibi at L, of sinusoidal at 2 L: medians
-    Mean log_ratio;         // of the first over the second, over pairs of consecutive steps
-    double bytes[2];
+    double milliseconds[2]; // medians
+    double mebibytes[2];
+    Mean log_ratio; // of the first time over the second, over pairs of consecutive steps
+
+    Verdict faster() const { return below(log_ratio.interval(), 0); }
 };
 
 double median(Vector values) {
-    std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2), values.end());
-    return values[values.size() / 2];
+    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+    std::nth_element(values.begin(), middle, values.end());
+    return *middle;
 }
 
 // Alternates the two, so that other load on the machine affects both.
 StepCosts measure_steps(const Plan& plan, const Request& request) {
     const tools::OneThread alone; // the models are also trained on one thread
     Meter meter(1, "", request.progress);
-    Trained a(plan, arms[short_alibi], request.seed, meter), b(plan, arms[long_sinusoidal], request.seed, meter);
-    Vector first, second, ratios;
+    TimedTrainer a(plan, short_alibi, request.seed, meter), b(plan, long_sinusoidal, request.seed, meter);
+    Vector ratios;
     for (int i = 1; i <= plan.timed; ++i) {
         request.progress(text("step ", i, " of ", plan.timed));
-        first.push_back(a.step(i));
-        second.push_back(b.step(i));
-        ratios.push_back(std::log(first.back() / second.back()));
+        a.step(i), b.step(i);
+        ratios.push_back(std::log(a.milliseconds.back() / b.milliseconds.back()));
     }
-    return {{1e3 * median(first), 1e3 * median(second)},
-            mean_of(ratios),
-            {static_cast<double>(a.bytes), static_cast<double>(b.bytes)}};
+    return {{median(a.milliseconds), median(b.milliseconds)}, {a.bytes / 1048576, b.bytes / 1048576}, mean_of(ratios)};
 }
 
-// ---- Tables, pictures, sentences --------------------------------------------------------------
+// ---- Comparisons ------------------------------------------------------------------------------
 
-Vector means_of(const std::vector<Vector>& seeds) {
+Vector means_of(const Costs& seeds) {
     Vector out;
     for (const Vector& costs : seeds) out.push_back(sample_of(costs).mean());
     return out;
-}
-
-Mean paired(const AllCosts& all, std::size_t a, std::size_t b) {
-    const Vector x = means_of(all[a]), y = means_of(all[b]);
-    Vector out;
-    for (std::size_t i = 0; i < x.size(); ++i) out.push_back(x[i] - y[i]);
-    return mean_of(out);
-}
-
-// The verdict of the interval; undecided for --quick, which trains less.
-Verdict verdict_of(const Plan& plan, const Mean& difference) {
-    return plan.quick ? Verdict::undecided : below(difference.interval(), 0);
-}
-
-std::string words_of(const Plan& plan, const Mean& difference) {
-    const Verdict verdict = verdict_of(plan, difference);
-    return verdict == Verdict::held ? "less" : verdict == Verdict::missed ? "more" : "undecided";
-}
-
-// "alibi trained at 64 costs 0.12 +- 0.03 nats a letter less than sinusoidal trained at 128"
-std::string sentence_of(const Plan& plan, const AllCosts& all, std::size_t a, std::size_t b) {
-    const Mean difference = paired(all, a, b);
-    const std::string half = margin(difference.half) + " nats a letter ";
-    if (verdict_of(plan, difference) == Verdict::undecided)
-        return text("it is undecided whether ", plan.name(a), " costs less than ", plan.name(b), " (",
-                    figure(std::abs(difference.mean), 2), half, difference.mean < 0 ? "less" : "more",
-                    plan.quick ? "; --quick trains too little to decide)" : ")");
-    return text(plan.name(a), " costs ", figure(std::abs(difference.mean), 2), half, words_of(plan, difference),
-                " than ", plan.name(b));
-}
-
-Figures arm_table(const Plan& plan, const AllCosts& all) {
-    Figures figures{{"model", "trained_at", "seed", "nats_at_2l", "first_half", "second_half"}, {}, 4};
-    for (std::size_t arm = 0; arm < std::size(arms); ++arm)
-        for (std::size_t seed = 0; seed < all[arm].size(); ++seed) {
-            const std::span<const double> costs = all[arm][seed];
-            const auto half = static_cast<std::size_t>(plan.length);
-            figures.add(std::string(arms[arm].encoding), std::int64_t{plan.length * arms[arm].times},
-                        static_cast<std::int64_t>(seed), sample_of(costs).mean(), sample_of(costs.first(half)).mean(),
-                        sample_of(costs.last(half)).mean());
-        }
-    return figures;
-}
-
-Picture picture_of(const Plan& plan, const AllCosts& all) {
-    Curves curves;
-    for (std::size_t arm = 0; arm < std::size(arms); ++arm) {
-        Series& curve = curves.series.emplace_back(series(plan.name(arm), Series::Style::line_points));
-        for (int at = 0; at < 2 * plan.length; at += bucket) {
-            Sample sample;
-            for (const Vector& costs : all[arm])
-                for (int i = at; i < at + bucket; ++i) sample.add(costs[static_cast<std::size_t>(i)]);
-            curve.x.push_back(at + bucket / 2.0);
-            curve.y.push_back(sample.mean());
-        }
-    }
-    if (plan.source.vocabulary() == LetterSource::letters)
-        curves.references = {{"the best possible", LetterSource::entropy()}};
-    return {
-        "by-position",
-        text("In windows of ", 2 * plan.length, ", ", sentence_of(plan, all, short_alibi, long_sinusoidal)),
-        text("position in windows of ", 2 * plan.length, " (trained up to ", plan.length, " or ", 2 * plan.length, ")"),
-        "nats a letter", std::move(curves)};
 }
 
 // A third of the way from guessing to the entropy of the text's table.
@@ -238,81 +154,136 @@ double learnt_below() {
     return guessing - (guessing - LetterSource::entropy()) / 3;
 }
 
-// For the bytes of a file the learnable part is unknown, so the answer is true.
-bool learnt_by_all(const Plan& plan, const std::vector<Vector>& seeds) {
-    const Vector means = means_of(seeds);
-    return plan.source.vocabulary() != LetterSource::letters ||
-           std::all_of(means.begin(), means.end(), [](double nats) { return nats < learnt_below(); });
+// The costs of all arms, and their differences, paired by seed.
+struct Study {
+    const Plan& plan;
+    Grid<Vector> grid; // [times - 1][encoding][seed]
+
+    Study(const Plan& the_plan, const Request& request) : plan(the_plan) {
+        const GridPlan cells{{recipe_of(plan, 1), recipe_of(plan, 2)}, encodings, plan.seeds};
+        grid = train_grid<Vector>(cells, request.seed, request.progress, [&](const Model& model, const GridCell&) {
+            return costs_of(plan, model, request.seed);
+        });
+    }
+    const Costs& costs(const Arm& arm) const { return grid[arm.times - 1][arm.encoding]; }
+    double mean(const Arm& arm) const { return sample_of(means_of(costs(arm))).mean(); }
+    Mean difference(const Arm& a, const Arm& b) const { return mean_of(minus(means_of(costs(a)), means_of(costs(b)))); }
+    // Whether a costs less than b; undecided for --quick, which trains less.
+    Verdict less(const Arm& a, const Arm& b) const {
+        return plan.quick ? Verdict::undecided : below(difference(a, b).interval(), 0);
+    }
+    // "In windows of 128, alibi trained at 64 costs 0.12 +- 0.03 nats a letter less than sinusoidal trained at 128"
+    std::string sentence(const Arm& a, const Arm& b) const {
+        const Mean d = difference(a, b);
+        const std::string size = text(figure(std::abs(d.mean), 2), margin(d.half), " nats a letter ");
+        const std::string head = text("In windows of ", 2 * plan.length, ", ");
+        if (const Verdict verdict = less(a, b); verdict != Verdict::undecided)
+            return text(head, plan.name(a), " costs ", size, worded(verdict, "less", "more", ""), " than ",
+                        plan.name(b));
+        return text(head, "it is undecided whether ", plan.name(a), " costs less than ", plan.name(b), " (", size,
+                    d.mean < 0 ? "less" : "more", plan.quick ? "; --quick trains too little to decide)" : ")");
+    }
+    // For the bytes of a file the learnable part is unknown, so the answer is true.
+    bool learnt(const Arm& arm) const {
+        const Vector means = means_of(costs(arm));
+        return !plan.made() ||
+               std::all_of(means.begin(), means.end(), [](double nats) { return nats < learnt_below(); });
+    }
+};
+
+// ---- Tables, pictures, sentences --------------------------------------------------------------
+
+Figures runs_of(const Study& study) {
+    Figures figures{{"model", "trained_at", "seed", "nats_at_2l", "first_half", "second_half"}, {}, 4};
+    const auto mean = [](std::span<const double> costs) { return sample_of(costs).mean(); };
+    const auto half = static_cast<std::size_t>(study.plan.length);
+    for (const Arm& arm : arms)
+        for (std::size_t seed = 0; seed < study.costs(arm).size(); ++seed) {
+            const std::span<const double> costs = study.costs(arm)[seed];
+            add_row(figures, encodings[arm.encoding], study.plan.length * arm.times, seed, mean(costs),
+                    mean(costs.first(half)), mean(costs.last(half)));
+        }
+    return figures;
 }
 
-void judge(const Plan& plan, const AllCosts& all, const StepCosts& steps, Result& result) {
-    Figures pairs{{"model", "against", "nats_more", "half", "verdict"}, {}, 4};
+Figures pairs_of(const Study& study) {
+    Figures figures{{"model", "against", "nats_more", "half", "verdict"}, {}, 4};
     for (const auto& [a, b] : {std::pair{short_alibi, long_sinusoidal},
                                {short_alibi, long_alibi},
                                {short_sinusoidal, long_sinusoidal},
                                {long_alibi, long_sinusoidal},
-                               {short_alibi, short_sinusoidal}}) {
-        const Mean difference = paired(all, a, b);
-        pairs.add(plan.name(a), plan.name(b), difference.mean, known(difference.half), words_of(plan, difference));
+                               {short_alibi, short_sinusoidal}})
+        add_row(figures, study.plan.name(a), study.plan.name(b), study.difference(a, b),
+                worded(study.less(a, b), "less", "more", "undecided"));
+    return figures;
+}
+
+Figures table_of(const Plan& plan, const StepCosts& steps) {
+    Figures figures{{"model", "milliseconds", "mebibytes"}, {}, 2};
+    for (const std::size_t i : {0, 1}) add_row(figures, plan.name(arms[i]), steps.milliseconds[i], steps.mebibytes[i]);
+    return figures;
+}
+
+Picture picture_of(const Study& study) {
+    const Plan& plan = study.plan;
+    Curves curves;
+    for (const Arm& arm : arms) {
+        Series& curve = curves.add(plan.name(arm), Series::Style::line_points);
+        for (int at = 0; at < 2 * plan.length; at += bucket) {
+            Sample sample;
+            for (const Vector& costs : study.costs(arm))
+                for (int i = at; i < at + bucket; ++i) sample.add(costs[i]);
+            curve.add(at + bucket / 2.0, sample.mean());
+        }
     }
-    const auto sentence = [&](std::size_t a, std::size_t b) {
-        return text("In windows of ", 2 * plan.length, ", ", sentence_of(plan, all, a, b), " (", plan.seeds,
-                    plan.seeds == 1 ? " seed)." : " seeds).");
-    };
-    const auto cost = [&](std::size_t arm) { return figure(sample_of(means_of(all[arm])).mean()); };
-    const char* const verdict_words[] = {"", "ALiBi is better", "chance alone could explain the difference",
-                                         "sinusoids are better"};
-    result.answer = text(
-        plan.quick ? "After a tenth of the training, " : "In windows of twice its trained length, ",
-        plan.name(short_alibi), " tokens costs ", cost(short_alibi), " nats a letter, and ", plan.name(long_sinusoidal),
-        " costs ", cost(long_sinusoidal),
-        plan.quick
-            ? std::string("; a full run decides which is better")
-            : text(": ", verdict_words[static_cast<int>(verdict_of(plan, paired(all, short_alibi, long_sinusoidal)))]),
-        ". A step of ALiBi takes ", figure(steps.milliseconds[0], 2), " ms in place of ",
-        figure(steps.milliseconds[1], 2), ".");
-    result.found = {sentence(short_alibi, long_sinusoidal), sentence(short_alibi, long_alibi),
-                    sentence(short_sinusoidal, long_sinusoidal)};
-    const Mean& ratio = steps.log_ratio;
-    const Verdict faster = below(ratio.interval(), 0);
+    if (plan.made()) curves.references = {{"the best possible", LetterSource::entropy()}};
+    return {
+        "by-position", study.sentence(short_alibi, long_sinusoidal),
+        text("position in windows of ", 2 * plan.length, " (trained up to ", plan.length, " or ", 2 * plan.length, ")"),
+        "nats a letter", std::move(curves)};
+}
+
+// The time and memory of a step, for a sentence.
+std::string step_sentence(const Plan& plan, const StepCosts& steps) {
     const auto percent = [](double log) { return figure(100 * (std::exp(log) - 1), 2); };
-    result.found.push_back(text(
-        "A step of ", rows, " tokens takes ", figure(steps.milliseconds[0]), " ms of processor time with ALiBi at ",
-        plan.length, " and ", figure(steps.milliseconds[1]), " ms with sinusoids at ", 2 * plan.length, " (",
-        percent(ratio.mean), " %, ", percent(ratio.low()), " to ", percent(ratio.high()), "): ",
-        faster == Verdict::held     ? "ALiBi is faster"
-        : faster == Verdict::missed ? "ALiBi is slower"
-                                    : "it is undecided which is faster",
-        ". Training takes ", figure(steps.bytes[0] / 1048576), " and ", figure(steps.bytes[1] / 1048576), " MiB (",
-        figure(100 * (steps.bytes[0] / steps.bytes[1] - 1), 2), " %)."));
-    const auto came = [](Verdict verdict) {
-        return verdict == Verdict::undecided ? "is undecided" : verdict == Verdict::held ? "held" : "was missed";
-    };
-    // Untrained sinusoids are no baseline.
-    const double least = sample_of(means_of(all[long_sinusoidal])).mean();
-    const bool learnt = plan.quick || learnt_by_all(plan, all[long_sinusoidal]);
-    const std::string not_tested =
-        text(" could not be tested: ", plan.name(long_sinusoidal), " has not learnt the texts (", figure(least),
-             " nats a letter; guessing costs ", figure(std::log(LetterSource::letters)),
-             ", and a model that has learnt them costs at most ", figure(learnt_below()), ").");
-    const Verdict verdicts[] = {verdict_of(plan, paired(all, short_alibi, long_sinusoidal)),
-                                plan.quick ? Verdict::undecided
-                                           : above(paired(all, short_sinusoidal, long_sinusoidal).interval(), 0)};
-    for (const int i : {0, 1})
-        result.found.push_back(text("Expectation ", i + 1, learnt ? text(" ", came(verdicts[i]), ".") : not_tested));
-    result.found.push_back(text("Expectation 3 ", came(faster), " for time; memory is counted, not drawn, and ",
-                                steps.bytes[0] < steps.bytes[1] ? "smaller." : "no smaller."));
-    result.tables.push_back(
-        {"pairs",
-         text("In windows of ", 2 * plan.length, ", ", sentence_of(plan, all, short_alibi, long_sinusoidal),
-              "; differences in cost, paired by seed"),
-         std::move(pairs)});
-    Figures costs{{"model", "milliseconds", "mebibytes"}, {}, 2};
-    for (const std::size_t arm : {short_alibi, long_sinusoidal})
-        costs.add(plan.name(arm), steps.milliseconds[arm], steps.bytes[arm] / 1048576);
-    result.tables.push_back({"steps",
-                             text("A step of training, ", rows, " tokens on one thread: median processor time, memory"),
-                             std::move(costs)});
+    return text("A step of ", rows, " tokens takes ", figure(steps.milliseconds[0]),
+                " ms of processor time with ALiBi at ", plan.length, " and ", figure(steps.milliseconds[1]),
+                " ms with sinusoids at ", 2 * plan.length, " (", percent(steps.log_ratio.mean), " %, ",
+                percent(steps.log_ratio.low()), " to ", percent(steps.log_ratio.high()),
+                "): ", worded(steps.faster(), "ALiBi is faster", "ALiBi is slower", "it is undecided which is faster"),
+                ". Training takes ", figure(steps.mebibytes[0]), " and ", figure(steps.mebibytes[1]), " MiB (",
+                figure(100 * (steps.mebibytes[0] / steps.mebibytes[1] - 1), 2), " %).");
+}
+
+std::string answer_of(const Study& study, const StepCosts& steps) {
+    const bool quick = study.plan.quick;
+    const char* verdict = worded(study.less(short_alibi, long_sinusoidal), ": ALiBi is better",
+                                 ": sinusoids are better", ": chance alone could explain the difference");
+    return text(quick ? "After a tenth of the training, " : "In windows of twice its trained length, ",
+                study.plan.name(short_alibi), " tokens costs ", figure(study.mean(short_alibi)), " nats a letter, and ",
+                study.plan.name(long_sinusoidal), " costs ", figure(study.mean(long_sinusoidal)),
+                quick ? "; a full run decides which is better" : verdict, ". A step of ALiBi takes ",
+                figure(steps.milliseconds[0], 2), " ms in place of ", figure(steps.milliseconds[1], 2), ".");
+}
+
+// The outcome of each expectation. Untrained sinusoids are no baseline.
+std::vector<std::string> outcomes_of(const Study& study, const StepCosts& steps) {
+    const Plan& plan = study.plan;
+    const auto came = [](Verdict verdict) { return worded(verdict, "held", "was missed", "is undecided"); };
+    std::vector<std::string> out;
+    for (const Verdict verdict :
+         {study.less(short_alibi, long_sinusoidal), study.less(long_sinusoidal, short_sinusoidal)}) {
+        const std::string number = text("Expectation ", out.size() + 1);
+        out.push_back(plan.quick || study.learnt(long_sinusoidal)
+                          ? text(number, " ", came(verdict), ".")
+                          : text(number, " could not be tested: ", plan.name(long_sinusoidal),
+                                 " has not learnt the texts (", figure(study.mean(long_sinusoidal)),
+                                 " nats a letter; guessing costs ", figure(std::log(LetterSource::letters)),
+                                 ", and a model that has learnt them costs at most ", figure(learnt_below()), ")."));
+    }
+    out.push_back(text("Expectation 3 ", came(steps.faster()), " for time; memory is counted, not drawn, and ",
+                       steps.mebibytes[0] < steps.mebibytes[1] ? "smaller." : "no smaller."));
+    return out;
 }
 
 // ---- The experiment ---------------------------------------------------------------------------
@@ -345,18 +316,27 @@ Result run(const Request& request) {
         "Sinusoids trained at L cost more there than sinusoids trained at 2 L: they do not extrapolate.",
         "With the same number of tokens in a step, training at L takes less time and less memory than at 2 L."};
     const StepCosts steps = measure_steps(plan, request);
-    const AllCosts all = train_all(plan, request);
-    result.tables = {
-        {"runs", text("Nats a letter in windows of ", 2 * plan.length, ", of each run"), arm_table(plan, all)}};
-    result.pictures = {picture_of(plan, all)};
-    judge(plan, all, steps, result);
+    const Study study(plan, request);
+    result.answer = answer_of(study, steps);
+    for (const auto& [a, b] :
+         {std::pair{short_alibi, long_sinusoidal}, {short_alibi, long_alibi}, {short_sinusoidal, long_sinusoidal}})
+        result.found.push_back(text(study.sentence(a, b), " (", counted(plan.seeds, "seed"), ")."));
+    result.found.push_back(step_sentence(plan, steps));
+    for (std::string& outcome : outcomes_of(study, steps)) result.found.push_back(std::move(outcome));
+    result.tables = {{"runs", text("Nats a letter in windows of ", 2 * plan.length, ", of each run"), runs_of(study)},
+                     {"pairs", study.sentence(short_alibi, long_sinusoidal) + "; differences in cost, paired by seed",
+                      pairs_of(study)},
+                     {"steps",
+                      text("A step of training, ", rows, " tokens on one thread: median processor time, memory"),
+                      table_of(plan, steps)}};
+    result.pictures = {picture_of(study)};
     result.notes = {
         text("L is ", plan.length, ". Every model: 2 layers, d_model 64, 4 heads of 16; AdamW, ", plan.steps,
              " steps of ", rows, " tokens, in sequences of L or 2 L; ", plan.seeds, " seeds; measured on ",
              plan.windows,
              " windows of 2 L, the same for all. The verdicts are for this budget: an encoding that learns slowly may "
              "not have learnt to use the earlier text. If sinusoids at 2 L have not, nothing is compared with them."),
-        plan.source.vocabulary() == LetterSource::letters
+        plan.made()
             ? text("The training texts are generated, with ", LetterSource::letters,
                    " letters. Each text has its own table with the two most frequent successors of each letter. Early "
                    "letters are as useful as late ones, so the cost falls along a text for a model that can use all of "
@@ -372,20 +352,16 @@ Result run(const Request& request) {
     return result;
 }
 
-constexpr std::string_view options[] = {"seeds", "corpus", "length"};
-
 } // namespace
 
-extern const Experiment train_short_experiment;
 const Experiment train_short_experiment{
     .name = "train-short",
     .summary = "Is ALiBi, trained on short texts, as good as sinusoids trained on texts twice as long?",
     .details = "Small models trained in this run: ALiBi and sinusoids, each at L and at 2 L, with the same number of "
                "tokens in a step, all measured in windows of 2 L; time and memory of a training step. The claim is "
                "from Press, Smith and Lewis 2022, arXiv 2108.12409.",
-    .options = options,
-    .seconds = 180,
-    .quick_seconds = 15,
+    .options = {"seeds", "corpus", "length"},
+    .seconds = {180, 15},
     .run = run};
 
 } // namespace ordo::lab

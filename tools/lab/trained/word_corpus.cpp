@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tools/lab/trained/word_corpus.h"
 
-#include "core/error.h"
-
-#include <algorithm>
-#include <cmath>
-#include <map>
-#include <sstream>
+#include "tools/lab/study/prelude.h"
 
 namespace ordo::lab {
 namespace {
@@ -105,7 +100,7 @@ Distribution uniform(const WordCorpus& corpus) {
 Distribution unigram(const WordCorpus& corpus) {
     Distribution counts = zeros(corpus);
     for (const auto& sentence : corpus.sentences)
-        for (std::size_t i = 0; i <= sentence.size(); ++i) counts[static_cast<std::size_t>(at(sentence, i))] += 1;
+        for (std::size_t i = 0; i <= sentence.size(); ++i) counts[at(sentence, i)] += 1;
     return normalised(std::move(counts));
 }
 
@@ -113,7 +108,7 @@ Distribution after_word(const WordCorpus& corpus, Token word) {
     Distribution counts = zeros(corpus);
     for (const auto& sentence : corpus.sentences)
         for (std::size_t i = 0; i < sentence.size(); ++i)
-            if (sentence[i] == word) counts[static_cast<std::size_t>(at(sentence, i + 1))] += 1;
+            if (sentence[i] == word) counts[at(sentence, i + 1)] += 1;
     return normalised(std::move(counts));
 }
 
@@ -121,23 +116,8 @@ Distribution after_beginning(const WordCorpus& corpus, std::span<const Token> be
     Distribution counts = zeros(corpus);
     for (const auto& sentence : corpus.sentences)
         if (sentence.size() >= beginning.size() && std::equal(beginning.begin(), beginning.end(), sentence.begin()))
-            counts[static_cast<std::size_t>(at(sentence, beginning.size()))] += 1;
+            counts[at(sentence, beginning.size())] += 1;
     return normalised(std::move(counts));
-}
-
-double entropy_after_beginnings(const WordCorpus& corpus) {
-    std::map<std::vector<Token>, std::map<Token, int>> next; // by beginning
-    for (const auto& sentence : corpus.sentences)
-        for (std::size_t i = 0; i <= sentence.size(); ++i)
-            next[{sentence.begin(), sentence.begin() + static_cast<std::ptrdiff_t>(i)}][at(sentence, i)] += 1;
-    double nats = 0, words = 0;
-    for (const auto& [beginning, counts] : next) {
-        double all = 0;
-        for (const auto& [word, count] : counts) all += count;
-        for (const auto& [word, count] : counts) nats -= count * std::log(count / all);
-        words += all;
-    }
-    return nats / words;
 }
 
 double js_distance(const Distribution& p, const Distribution& q) {

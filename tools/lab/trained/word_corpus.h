@@ -32,8 +32,6 @@ Distribution after_word(const WordCorpus& corpus, Token word);
 // Over the words that follow this beginning of a sentence: the prediction of a model that knows the corpus by heart.
 // Empty if no sentence begins so.
 Distribution after_beginning(const WordCorpus& corpus, std::span<const Token> beginning);
-// The remaining entropy in nats per word, over all words and ends of sentences.
-double entropy_after_beginnings(const WordCorpus& corpus);
 
 // The square root of the Jensen-Shannon divergence in nats: 0 .. sqrt(ln 2) (Endres and Schindelin 2003).
 double js_distance(const Distribution& p, const Distribution& q);

@@ -5,16 +5,12 @@
 #include "io/base_name.h"
 #include "io/file.h"
 #include "tools/lab/claims/study.h"
-#include "tools/lab/lab.h"
-#include "tools/lab/math/numbers.h"
-#include "tools/lab/study/judgement.h"
 #include "tools/lab/trained/word_questions.h"
 
 namespace ordo::lab {
 namespace {
 
 using tools::Cell;
-using tools::fixed_text;
 
 // ---- Training ---------------------------------------------------------------------------------
 
@@ -48,15 +44,9 @@ struct Asked {
 
 std::vector<WordRow> train_all(const Plan& plan, const Request& request) {
     const Recipe by_heart = corpus_recipe(plan.corpus, plan.corpus_steps);
-    GridPlan study{{by_heart, by_heart},
-                   {by_heart.length, by_heart.length},
-                   request.encodings("all;rotate-stretch:period=6"),
-                   plan.seeds};
+    GridPlan study{{by_heart, by_heart}, request.encodings("all;rotate-stretch:period=6"), plan.seeds};
     study.conditions[0].steps = 0; // untrained
-    for (const int layers : layer_counts) {
-        study.conditions.push_back(chase_recipe(layers, plan.chase_steps));
-        study.positions.push_back(study.conditions.back().length);
-    }
+    for (const int layers : layer_counts) study.conditions.push_back(chase_recipe(layers, plan.chase_steps));
     const auto grid =
         train_grid<Asked>(study, request.seed, request.progress, [&](const Model& model, const GridCell& cell) {
             return cell.condition < 2 ? Asked{answers_of(plan.corpus, plan.prompts, model), {}}
@@ -87,24 +77,15 @@ WordLines lines_of(const Plan& plan, const std::vector<WordRow>& rows) {
     return lines;
 }
 
-void add_cells(std::vector<Cell>& cells, const Share& share) {
-    for (const double value : {share.mean, share.interval.low, share.interval.high}) cells.emplace_back(known(value));
-}
-
-void add_columns(std::vector<std::string>& columns, const std::string& name, const std::string& suffix = "") {
-    for (const char* part : {"", "_low", "_high"}) columns.push_back(name + part + suffix);
-}
-
 NamedFigures table_of(const char* name, const char* title, std::initializer_list<Field> fields,
                       const std::vector<WordRow>& rows, const WordLines& lines) {
     NamedFigures out{name, title, {{"model"}, {}, 4}};
-    for (const Field& field : fields) add_columns(out.figures.columns, field.name);
+    for (const Field& field : fields)
+        for (const char* part : {"", "_low", "_high"}) out.figures.columns.push_back(std::string(field.name) + part);
     const auto add = [&](const std::string& label, const std::vector<Answers>& answers) {
-        std::vector<Cell> cells;
-        cells.reserve(out.figures.columns.size());
-        cells.emplace_back(label);
-        for (const Field& field : fields) add_cells(cells, over_seeds(answers, field));
-        out.figures.rows.push_back(std::move(cells));
+        std::vector<Share> shares;
+        for (const Field& field : fields) shares.push_back(over_seeds(answers, field));
+        add_row(out.figures, label, shares);
     };
     for (const WordRow& row : rows) add(row.encoding, row.trained);
     add("(untrained)", lines.untrained);
@@ -116,12 +97,9 @@ NamedFigures table_of(const char* name, const char* title, std::initializer_list
 
 // "0.53 to 1.00": the smallest and the largest proportion of correct answers.
 std::string accuracies_of(const std::vector<WordRow>& rows, std::size_t depth) {
-    double least = 1, most = 0;
-    for (const WordRow& row : rows) {
-        const double mean = accuracy_of(row.chase[depth]).mean;
-        least = std::min(least, mean), most = std::max(most, mean);
-    }
-    return fixed_text(least, 2) + " to " + fixed_text(most, 2);
+    Sample means;
+    for (const WordRow& row : rows) means.add(accuracy_of(row.chase[depth]).mean);
+    return fixed_text(means.least(), 2) + " to " + fixed_text(means.most(), 2);
 }
 
 // "0.1 to 0.2"; "-" if this corpus cannot ask the question.
@@ -129,13 +107,10 @@ std::string number_of(double value, int decimals) {
     return std::isnan(value) ? "-" : fixed_text(value, decimals);
 }
 std::string range_text(const std::vector<WordRow>& rows, const Field& field, int decimals) {
-    double least = HUGE_VAL, most = -HUGE_VAL;
-    for (const WordRow& row : rows) {
-        const double mean = over_seeds(row.trained, field).mean;
-        least = std::min(least, mean);
-        most = std::max(most, mean);
-    }
-    return least > most ? "-" : fixed_text(least, decimals) + " to " + fixed_text(most, decimals);
+    Sample means;
+    for (const WordRow& row : rows) means.add(over_seeds(row.trained, field).mean);
+    return std::isnan(means.mean()) ? "-"
+                                    : fixed_text(means.least(), decimals) + " to " + fixed_text(means.most(), decimals);
 }
 
 // The share of correct answers on the order of two animals, by encoding, the best with one layer first.
@@ -146,15 +121,13 @@ Picture order_picture(std::vector<WordRow> rows) {
     Curves curves;
     curves.interval = "95 % interval over the seeds";
     for (std::size_t d = 0; d < depths; ++d) {
-        Series& one = curves.series.emplace_back(series(d == 0 ? "one layer" : "two layers", Series::Style::points));
+        Series& one = curves.add(d == 0 ? "one layer" : "two layers", Series::Style::points);
         bool known = true;
         for (std::size_t i = 0; i < rows.size(); ++i) {
-            const Share share = accuracy_of(rows[i].chase[d]);
-            one.x.push_back(static_cast<double>(i) + 0.15 * (2.0 * static_cast<double>(d) - 1)); // next to each other
-            one.y.push_back(share.mean);
-            one.low.push_back(share.interval.low);
-            one.high.push_back(share.interval.high);
-            known = known && share.interval.known();
+            const auto [mean, interval] = accuracy_of(rows[i].chase[d]);
+            const double beside = 0.15 * (2.0 * static_cast<double>(d) - 1);
+            one.add(static_cast<double>(i) + beside, mean, interval.low, interval.high);
+            known = known && interval.known();
         }
         if (!known) one.low.clear(), one.high.clear();
     }
@@ -175,7 +148,7 @@ void add_published_picture(std::vector<Picture>& pictures, const std::vector<Wor
             curves.x_names.emplace_back(name);
             std::size_t at = 0;
             const auto add = [&](const char* label, double y) {
-                if (at == curves.series.size()) curves.series.push_back(series(label, Series::Style::points));
+                if (at == curves.series.size()) curves.add(label, Series::Style::points);
                 if (!std::isnan(y)) curves.series[at].x.push_back(x), curves.series[at].y.push_back(y);
             };
             for (const WordRow& row : rows) add("trained models", over_seeds(row.trained, *field).mean);
@@ -198,23 +171,18 @@ NamedFigures chase_table(const std::vector<WordRow>& rows) {
         text("Who hunts whom: share of correct answers on pairs that were not trained, ", accuracies_of(rows, 0),
              " with one layer and ", accuracies_of(rows, 1),
              " with two, and the largest change of a word's probability when the two animals change places"),
-        {{"model"}, {}, 4}};
-    for (const int layers : layer_counts) {
-        add_columns(out.figures.columns, "accuracy", "_" + std::to_string(layers));
-        out.figures.columns.push_back("most_change_" + std::to_string(layers));
-    }
-    for (const WordRow& row : rows) {
-        std::vector<Cell> cells;
-        cells.reserve(out.figures.columns.size());
-        cells.emplace_back(row.encoding);
-        for (const auto& chase : row.chase) {
-            double change = 0;
-            for (const Chase& c : chase) change = std::max(change, c.change);
-            add_cells(cells, accuracy_of(chase));
-            cells.emplace_back(change);
-        }
-        out.figures.rows.push_back(std::move(cells));
-    }
+        {{"model", "accuracy_1", "accuracy_low_1", "accuracy_high_1", "most_change_1", "accuracy_2", "accuracy_low_2",
+          "accuracy_high_2", "most_change_2"},
+         {},
+         4}};
+    const auto change = [](const std::vector<Chase>& chases) {
+        double most = 0;
+        for (const Chase& chase : chases) most = std::max(most, chase.change);
+        return most;
+    };
+    for (const WordRow& row : rows)
+        add_row(out.figures, row.encoding, accuracy_of(row.chase[0]), change(row.chase[0]), accuracy_of(row.chase[1]),
+                change(row.chase[1]));
     return out;
 }
 
@@ -226,17 +194,14 @@ std::string answer_of(const std::vector<WordRow>& rows) {
     int told = 0, two = 0;
     for (const WordRow& row : rows) {
         const double share = accuracy_of(row.chase[0]).mean;
-        const std::string name = row.encoding == "none" ? "`none`" : row.encoding;
-        if (share > 0.75)
-            ++told;
-        else
-            append(share < 0.6 ? blind : between, name);
+        told += share > 0.75;
+        if (share <= 0.75) append(share < 0.6 ? blind : between, in_text(row.encoding));
         two += accuracy_of(row.chase[1]).mean > 0.75;
     }
     return text("With one layer, ", told, " of ", rows.size(),
                 " models tell who hunts whom (more than three answers of four are correct)",
-                blind.empty() ? "" : "; guessing remains with " + blind,
-                between.empty() ? "" : "; in between: " + between, ". With two layers, ", two, " of ", rows.size(),
+                listed("; guessing remains with ", blind), listed("; in between: ", between), ". With two layers, ",
+                two, " of ", rows.size(),
                 " do. The three published questions about the next word do not rank encodings.");
 }
 
@@ -246,9 +211,9 @@ std::vector<std::string> notes_of(const Plan& plan, const std::vector<WordRow>& 
         "\"is\" anywhere in the corpus. js_to_conditional is the distance from the next words in sentences with the "
         "same beginning. Distances are square roots of the Jensen-Shannon divergence in nats, at most sqrt(ln 2) = "
         "0.8326. _low and _high are the 95 % confidence interval of the mean over " +
-            std::to_string(plan.seeds) +
-            (plan.seeds == 1 ? " seed: none."
-                             : " seeds, within the possible range (Wilson's; Student's for nats). If an interval does "
+            counted(plan.seeds, "seed") +
+            (plan.seeds == 1 ? ": none."
+                             : ", within the possible range (Wilson's; Student's for nats). If an interval does "
                                "not decide, the result is undecided."),
         "js_food_is cannot rank encodings. A model that ignores \"food\" and predicts the words after \"is\" would "
         "have 0; a model that knows each sentence has the distance of the corpus.",
@@ -311,12 +276,9 @@ Result run(const Request& request) {
     return result;
 }
 
-constexpr std::string_view options[] = {"seeds", "corpus", "encodings"};
-
 } // namespace
 
-extern const Experiment word_order_experiment;
-const Experiment word_order_experiment = {
+const Experiment word_order_experiment{
     .name = "word-order",
     .summary = "Which encodings learn the order of words?",
     .details = "Models of one and two layers learn \"cat chases mouse hunter cat\" and \"cat chases mouse prey mouse\" "
@@ -325,9 +287,8 @@ const Experiment word_order_experiment = {
                "predicts the next word after \"food is\", \"good is\" and \"carbohydrates are\", as in Ben Kurzion, "
                "Investigating Transformer Positional Encodings (github.com/benkurzion/Transformer). Guessing, word "
                "counts, an untrained network and the corpus itself are the baselines.",
-    .options = options,
-    .seconds = 280,
-    .quick_seconds = 85,
+    .options = {"seeds", "corpus", "encodings"},
+    .seconds = {280, 85},
     .run = run};
 
 } // namespace ordo::lab

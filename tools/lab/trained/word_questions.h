@@ -2,12 +2,9 @@
 // The two kinds of questions of `word-order`. Each is asked of a model trained within the experiment.
 #pragma once
 
-#include "tools/lab/math/statistics.h"
 #include "tools/lab/study/grid.h"
-#include "tools/lab/study/judgement.h"
+#include "tools/lab/study/prelude.h"
 #include "tools/lab/trained/word_corpus.h"
-
-#include <numbers>
 
 namespace ordo::lab {
 
