@@ -51,7 +51,7 @@ OTHER_KERNELS := $(if $(filter aarch64,$(MACHINE)),$(x86_kernels),$(arm64_kernel
 LIB_SOURCES := $(filter-out engine/examples/% $(OTHER_KERNELS),$(wildcard engine/*.cpp engine/*/*.cpp engine/*/*/*.cpp models/*.cpp))
 MAINS := tools/main.cpp tools/lab/main.cpp
 LAB_SOURCES := $(filter-out $(MAINS),$(wildcard tools/lab/*.cpp tools/lab/*/*.cpp))
-TOOL_SOURCES := $(filter-out %_mpi.cpp $(MAINS) tools/lab/% tools/web/%,$(wildcard tools/*/*.cpp)) bench/programs/program.cpp
+TOOL_SOURCES := $(filter-out %_mpi.cpp $(MAINS) tools/lab/% tools/web/%,$(wildcard tools/*/*.cpp)) bench/programs/frame.cpp
 TEST_SOURCES := $(filter-out tests/fuzz/% tests/install/%,$(wildcard tests/*.cpp tests/*/*.cpp))
 ifeq ($(MACHINE),aarch64) # who may use tiles
 TEST_SOURCES := $(filter-out tests/kernels/tiles_test.cpp,$(TEST_SOURCES))
@@ -66,10 +66,9 @@ RELEASED := tests/% tools/lab/%
 TEST_SOURCES := $(filter-out tests/lab/% tests/model/allocation_test.cpp,$(TEST_SOURCES))
 endif
 FUZZ_SOURCES := $(wildcard tests/fuzz/fuzz_*.cpp)
-BENCH_SOURCES := $(filter-out bench/programs/program.cpp,$(wildcard bench/programs/*.cpp))
+BENCH_SOURCES := $(filter-out bench/programs/frame.cpp,$(wildcard bench/programs/*.cpp))
 SOURCES := $(LIB_SOURCES) $(TOOL_SOURCES) $(LAB_SOURCES) $(MAINS) $(TEST_SOURCES) $(FUZZ_SOURCES) $(BENCH_SOURCES) tests/fuzz/replay.cpp
 FUZZERS := $(FUZZ_SOURCES:tests/fuzz/%.cpp=$(BUILD)/%)
-TIDIED := $(patsubst %,build/tidy/%,$(wildcard $(if $(SWEEPS),$(SOURCES),$(filter-out tests/% tools/lab/%,$(SOURCES)))))
 BENCHES := $(BENCH_SOURCES:bench/programs/%.cpp=$(BUILD)/bench_%)
 
 # Files of a folder are compiled several at a time, so that what their headers define is compiled once.
@@ -81,6 +80,11 @@ objects = $(sort $(foreach f,$1,$(call object,$f)))
 ifeq ($(filter help clean uninstall format,$(MAKECMDGOALS)),)
 $(foreach w,$(shell tools/scripts/together.sh $(BUILD) 4 $(filter-out $(ALONE),$(SOURCES))),$(eval together_$(subst =, := ,$w)))
 endif
+
+# What clang-tidy reads: the file, or the group that it is compiled with.
+unit = $(if $(together_$1),$(BUILD)/$(together_$1).cpp,$1)
+TO_TIDY := $(wildcard $(if $(SWEEPS),$(SOURCES),$(filter-out tests/% tools/lab/%,$(SOURCES))))
+TIDIED := $(sort $(foreach f,$(TO_TIDY),build/tidy/$(call unit,$f)))
 
 $(BUILD)/tests/%.o: FILE_FLAGS := -Wno-shadow # of constants of other files
 
@@ -149,12 +153,12 @@ $(BUILD)/fuzz_%: $(BUILD)/tests/fuzz/fuzz_%.o $(if $(filter fuzz,$(MODE)),,$(BUI
 # Waits for the object, which is made again whenever a header changes.
 build/tidy/%.cpp: %.cpp .clang-tidy
 	@mkdir -p $(@D)
-	$(call say,TIDY )
+	$(call say,TIDY ,$(<:$(BUILD)/%=%))
 	$(Q)clang-tidy --quiet $< -- $(filter-out -W%,$(FLAGS) $(FILE_FLAGS)) 2>$@.log || { cat $@.log >&2; false; }
 	@touch $@
 
 ifeq ($(MODE),release)
-$(foreach t,$(TIDIED),$(eval $t: $(call object,$(t:build/tidy/%=%))))
+$(foreach f,$(TO_TIDY),$(eval build/tidy/$(call unit,$f): $(call object,$f)))
 endif
 
 # Kept, and made again when one is missing, as .SECONDARY would not.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The program `ordo`.
+#include "tools/cli/dispatch.h"
 #include "tools/cli/process.h"
-#include "tools/cli/program.h"
 
 int main(int argc, char** argv) {
     return ordo::tools::run_program(ordo::tools::begin_process(argc, argv));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // bench_caches: the loss of accuracy if keys and values are stored in less than f32.
-#include "bench/programs/program.h"
+#include "bench/programs/frame.h"
 #include "layers/cache_format.h"
 #include "tools/cli/inputs.h"
 #include "tools/measure/accuracy.h"

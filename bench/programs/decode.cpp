@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // bench_decode: runs a small random model for a number of tokens and prints nothing. tests/callgrind counts its
 // instructions.
-#include "bench/programs/program.h"
+#include "bench/programs/frame.h"
 #include "model/model.h"
 
 #include <algorithm>

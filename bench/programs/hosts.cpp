@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // bench_hosts: many threads of one process, each with its own session.
-#include "bench/programs/program.h"
+#include "bench/programs/frame.h"
 #include "core/parallel.h"
 #include "core/timer.h"
 #include "model/model.h"

@@ -2,7 +2,7 @@
 // bench_reference_data: writes the inputs of a run of `ordo train` for another trainer, so that the two can be compared
 // (bench/torch_reference.py). One safetensors file holds the initial weights, the windows of every step in order, the
 // windows of the held-out text, and the schedule as metadata.
-#include "bench/programs/program.h"
+#include "bench/programs/frame.h"
 #include "core/error.h"
 #include "io/safetensors.h"
 #include "model/model_file.h"

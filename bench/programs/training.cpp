@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // bench_training: tokens per second of training, and the fraction of the machine's sgemm rate that training reaches.
-#include "tools/measure/training.h"
-#include "bench/programs/program.h"
+#include "bench/programs/frame.h"
 #include "core/parallel.h"
 #include "tools/measure/machine.h"
 #include "tools/measure/shapes.h"
 #include "tools/measure/statistics.h"
+#include "tools/measure/training_speed.h"
 #include "tools/terminal/output.h"
 
 #include <algorithm>

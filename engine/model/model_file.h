@@ -36,7 +36,7 @@ struct ModelFile {
     WeightType type = WeightType::f32; // of the matrices, see type_in_file()
 };
 
-// Opens a model like loading, but without the values of its weights. Throws Error. (formats/load.cpp)
+// Opens a model like loading, but without the values of its weights. Throws Error. (formats/load_model.cpp)
 void check_opens(const std::filesystem::path& path);
 
 // Replaces the file as a whole or not at all, and only if the new one passes the check. Throws Error.

@@ -24,6 +24,7 @@ public:
     // norm before scaling. Changes nothing if it is not finite.
     double step(const StepSize& size);
 
+    Parameters& parameters() { return parameters_; }
     std::span<float> gradient_averages() { return m_; }
     std::span<float> square_averages() { return v_; }
     std::int64_t steps = 0;

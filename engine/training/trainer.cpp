@@ -6,8 +6,7 @@
 #include "encoding/base/registry.h"
 #include "model/model_file.h"
 #include "model/sequence.h"
-#include "training/network.h"
-#include "training/optimizer.h"
+#include "training/step.h"
 
 #include <algorithm>
 #include <cmath>
@@ -170,19 +169,15 @@ double Trainer::step(std::span<const Token> tokens, std::span<const Token> targe
     Impl& t = of(impl_);
     const Sequences in = sequences(tokens, targets, rows, input);
     if (!(lr >= 0 && lr <= 1e30)) fail(ErrorCode::usage, "training: lr: expected a finite number >= 0, found ", lr);
-    std::fill(t.parameters.grads().begin(), t.parameters.grads().end(), 0.0f);
-    const auto step = static_cast<std::uint64_t>(t.optimizer.steps);
-    const double loss = t.network.loss_and_grad(in, {t.options.dropout, t.options.seed, step});
-    const auto diverged = [&](const char* what) {
-        fail(ErrorCode::failure, "training: step ", t.optimizer.steps + 1, ": ", what,
-             " is not finite; the weights are as before it");
-    };
-    if (!std::isfinite(loss)) diverged("the loss");
-    if (!std::isfinite(t.optimizer.step({lr, t.options.weight_decay, t.options.clip, lr * t.options.muon})))
-        diverged("the gradient");
+    const TrainingStep step =
+        take_step(t.network, t.optimizer, in, {lr, t.options.weight_decay, t.options.clip, lr * t.options.muon},
+                  {t.options.dropout, t.options.seed, static_cast<std::uint64_t>(t.optimizer.steps)});
+    if (!step.finite())
+        fail(ErrorCode::failure, "training: step ", t.optimizer.steps + 1, ": the ",
+             std::isfinite(step.loss) ? "gradient" : "loss", " is not finite; the weights are as before it");
     if (t.optimizer.steps == 1) t.first_lr = lr;
     t.last_lr = lr;
-    return loss;
+    return step.loss;
 }
 
 double Trainer::loss(std::span<const Token> tokens, std::span<const Token> targets, const TokenRows& rows,

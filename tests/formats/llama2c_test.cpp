@@ -4,7 +4,7 @@
 
 #include "tests/formats/gguf_bytes.h"
 #include "tests/temp_dir.h"
-#include "tests/tools/program.h"
+#include "tests/tools/child.h"
 
 #include <cstring>
 #include <gtest/gtest.h>

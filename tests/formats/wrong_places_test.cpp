@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Things that users pass instead of a model: names, URLs, pointer files, folders of another kind.
 #include "tests/formats/hugging_face_folder.h"
-#include "tests/tools/program.h"
+#include "tests/tools/child.h"
 
 namespace ordo {
 namespace {

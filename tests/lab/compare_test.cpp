@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tests/lab/lab_run.h"
 #include "tests/temp_dir.h"
-#include "tests/tools/program.h"
+#include "tests/tools/child.h"
 #include "tools/lab/shipped/compare_runs.h"
 #include "tools/model/weights.h"
 

@@ -2,8 +2,8 @@
 #include "model/model.h"
 #include "tests/lab/lab_run.h"
 #include "tests/temp_dir.h"
+#include "tests/tools/child.h"
 #include "tests/tools/models.h"
-#include "tests/tools/program.h"
 
 #include <cstdio>
 

@@ -2,7 +2,7 @@
 // ordo lab from the user's side: the list, errors, files and formats.
 #include "tests/lab/has.h"
 #include "tests/temp_dir.h"
-#include "tests/tools/program.h"
+#include "tests/tools/child.h"
 #include "tools/lab/lab.h"
 
 #include <algorithm>

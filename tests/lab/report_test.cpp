@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The files that the lab writes: those of one experiment, and the report of several.
 #include "tests/lab/lab_run.h"
-#include "tests/tools/program.h"
+#include "tests/tools/child.h"
 #include "tools/lab/drawing/plot.h"
 #include "tools/lab/report/report.h"
 

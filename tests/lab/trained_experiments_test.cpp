@@ -3,7 +3,7 @@
 // part.
 #include "tests/lab/has.h"
 #include "tests/temp_dir.h"
-#include "tests/tools/program.h"
+#include "tests/tools/child.h"
 
 #include <fstream>
 

@@ -2,7 +2,7 @@
 // The files of generate.h that start from a valid model.
 #pragma once
 
-#include "tests/malformed/generate.h"
+#include "tests/malformed/files.h"
 
 namespace ordo::test {
 

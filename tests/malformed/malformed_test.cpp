@@ -3,7 +3,7 @@
 #include "core/random.h"
 #include "io/safetensors.h"
 #include "model/model.h"
-#include "tests/malformed/generate.h"
+#include "tests/malformed/files.h"
 #include "tests/sanitizer.h"
 #include "tests/temp_dir.h"
 

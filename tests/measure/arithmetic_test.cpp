@@ -6,7 +6,7 @@
 #include "tools/measure/predict.h"
 #include "tools/measure/shapes.h"
 #include "tools/measure/statistics.h"
-#include "tools/measure/training.h"
+#include "tools/measure/training_speed.h"
 
 #include <gtest/gtest.h>
 

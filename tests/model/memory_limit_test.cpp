@@ -7,7 +7,7 @@
 #include "model/sequence.h"
 #include "tests/model/small_models.h"
 #include "tests/temp_dir.h"
-#include "tests/tools/program.h"
+#include "tests/tools/child.h"
 #include "training.h"
 
 #include <cstring>

@@ -5,9 +5,9 @@
 // after it behaves like the first.
 // The test watches C++'s operator new by replacing it in this program.
 #include "core/parallel.h"
+#include "tests/tools/child.h"
 #include "tests/tools/models.h"
-#include "tests/tools/program.h"
-#include "tools/cli/program.h"
+#include "tools/cli/dispatch.h"
 
 #include <atomic>
 #include <cstdlib>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // ordo generate --chat writes the same text as for a prompt that is written out in the model's format.
+#include "tests/tools/child.h"
 #include "tests/tools/models.h"
-#include "tests/tools/program.h"
 
 #include <gtest/gtest.h>
 

@@ -4,8 +4,8 @@
 #include "core/random.h"
 #include "model/model_file.h"
 #include "tests/json.h"
+#include "tests/tools/child.h"
 #include "tests/tools/models.h"
-#include "tests/tools/program.h"
 
 #include <cmath>
 #include <gtest/gtest.h>

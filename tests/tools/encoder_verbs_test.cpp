@@ -3,7 +3,7 @@
 #include "model/model.h"
 #include "tests/model/small_models.h"
 #include "tests/model/word_tokenizer.h"
-#include "tests/tools/program.h"
+#include "tests/tools/child.h"
 
 #include <cmath>
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // ordo generate. The alphabet model's continuation is known from its definition (models.h).
+#include "tests/tools/child.h"
 #include "tests/tools/models.h"
-#include "tests/tools/program.h"
 
 #include "kernels/kernels.h"
 

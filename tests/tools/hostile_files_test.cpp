@@ -4,7 +4,7 @@
 #include "formats/gguf/file.h"
 #include "model/model_file.h"
 #include "tests/model/small_models.h"
-#include "tests/tools/program.h"
+#include "tests/tools/child.h"
 #include "text/tokenizer.h"
 
 #include <gtest/gtest.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Gives every malformed model file (tests/malformed) to the program. Each must end with the manifest's exit code and
 // phrase on one line, within the time and memory limits of a refusal.
-#include "tests/malformed/generate.h"
-#include "tests/tools/program.h"
+#include "tests/malformed/files.h"
+#include "tests/tools/child.h"
 
 #include <gtest/gtest.h>
 #include <map>

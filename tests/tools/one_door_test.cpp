@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Every verb that takes a model takes every kind: Ordo's own files, directories, GGUF, and files of llama2.c.
 #include "tests/formats/gguf_bytes.h"
+#include "tests/tools/child.h"
 #include "tests/tools/models.h"
-#include "tests/tools/program.h"
 
 #include <cmath>
 #include <gtest/gtest.h>

@@ -2,8 +2,8 @@
 // perplexity. The alphabet model's expected output follows from its definition (models.h).
 #include "tests/json.h"
 #include "tests/temp_dir.h"
+#include "tests/tools/child.h"
 #include "tests/tools/models.h"
-#include "tests/tools/program.h"
 
 #include <algorithm>
 #include <cmath>

@@ -2,8 +2,8 @@
 // How the program reads texts: line ends, a typed beginning, and the number of bytes.
 #include "model/model.h"
 #include "tests/formats/hugging_face_folder.h"
+#include "tests/tools/child.h"
 #include "tests/tools/models.h"
-#include "tests/tools/program.h"
 #include "tools/cli/inputs.h"
 #include "tools/train/documents.h"
 

@@ -2,8 +2,8 @@
 // The effect of the command line on RoPE's frequencies, and the reach of an encoding. The random model (models.h) was
 // trained with rope:theta=500 on 64 tokens, with heads of 8 columns. Pair k rotates by 500^(-k/4) a position.
 #include "model/continuation.h"
+#include "tests/tools/child.h"
 #include "tests/tools/models.h"
-#include "tests/tools/program.h"
 
 #include <cmath>
 #include <gtest/gtest.h>

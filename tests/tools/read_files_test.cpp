@@ -2,8 +2,8 @@
 // No verb writes to a file that it reads, even if a folder or another file names that file. Ordo can read the output of
 // convert.
 #include "formats/gguf/export.h"
+#include "tests/tools/child.h"
 #include "tests/tools/models.h"
-#include "tests/tools/program.h"
 
 #include <gtest/gtest.h>
 

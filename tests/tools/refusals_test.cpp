@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Errors of verbs that are given a model or file of the wrong kind.
 #include "tests/temp_dir.h"
+#include "tests/tools/child.h"
 #include "tests/tools/models.h"
-#include "tests/tools/program.h"
 
 #include <gtest/gtest.h>
 

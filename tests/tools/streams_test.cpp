@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The program among other programs: pipes, terminals, signals, limits and environments (families E4 - E11).
+#include "tests/tools/child.h"
 #include "tests/tools/models.h"
-#include "tests/tools/program.h"
 #include "tests/tools/terminal.h"
 
 #include <future>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // ordo table: the expected values follow from each encoding's paper.
 #include "encoding/base/registry.h"
+#include "tests/tools/child.h"
 #include "tests/tools/models.h"
-#include "tests/tools/program.h"
 
 #include <cmath>
 #include <gtest/gtest.h>

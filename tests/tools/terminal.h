@@ -2,7 +2,7 @@
 // Runs the program in a pseudo-terminal and records the screen that a user would see.
 #pragma once
 
-#include "tests/tools/program.h"
+#include "tests/tools/child.h"
 
 #include <functional>
 

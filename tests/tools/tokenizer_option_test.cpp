@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // --tokenizer of ordo generate and ordo convert. The continuation of tests/families/gpt-neo-bin is known from its
 // transcription (expected.json). The folder has no tokenizer.
+#include "tests/tools/child.h"
 #include "tests/tools/models.h"
-#include "tests/tools/program.h"
 
 #include <gtest/gtest.h>
 

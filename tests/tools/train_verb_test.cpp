@@ -2,8 +2,8 @@
 // ordo train: its options, its output files, and the files that remain after it is stopped (families E6, E7).
 #include "core/random.h"
 #include "tests/json.h"
+#include "tests/tools/child.h"
 #include "tests/tools/models.h"
-#include "tests/tools/program.h"
 #include "tests/tools/terminal.h"
 
 #include <algorithm>

@@ -3,8 +3,8 @@
 #include "tools/cli/options.h"
 
 #include "formats/architecture.h"
+#include "tests/tools/child.h"
 #include "tests/tools/models.h"
-#include "tests/tools/program.h"
 #include "tests/tools/terminal.h"
 #include "tools/terminal/paragraph.h"
 

@@ -8,8 +8,8 @@
 #include "tests/json.h"
 #include "tests/model/small_models.h"
 #include "tests/temp_dir.h"
+#include "tests/tools/child.h"
 #include "tests/tools/models.h"
-#include "tests/tools/program.h"
 #include "text/bpe_tokenizer.h"
 
 #include <algorithm>

@@ -2,7 +2,7 @@
 // Training separates documents with the end-of-text token. A tokenizer without this token is refused.
 #include "model/model_file.h"
 #include "tests/temp_dir.h"
-#include "tests/train/training.h"
+#include "tests/train/small_run.h"
 #include "text/tokenizer.h"
 
 namespace ordo::train {

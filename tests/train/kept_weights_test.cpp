@@ -3,7 +3,7 @@
 // written.
 #include "io/safetensors.h"
 #include "tests/temp_dir.h"
-#include "tests/train/training.h"
+#include "tests/train/small_run.h"
 
 #include <cstring>
 #include <sstream>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // --overwrite replaces only files that the same options wrote.
 #include "tests/temp_dir.h"
-#include "tests/train/training.h"
+#include "tests/train/small_run.h"
 #include "tools/train/log.h"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The progress that a run shows.
 #include "tests/tools/terminal.h"
-#include "tests/train/training.h"
+#include "tests/train/small_run.h"
 #include "tools/train/progress.h"
 
 #include <chrono>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // If an encoding has fewer positions than needed, the error names it. Sessions are tested elsewhere.
-#include "tests/tools/program.h"
-#include "tests/train/training.h"
+#include "tests/tools/child.h"
+#include "tests/train/small_run.h"
 #include "tools/lab/shipped/probe.h"
 #include "tools/lab/study/encodings.h"
 #include "tools/lab/study/small_models.h"

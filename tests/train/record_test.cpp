@@ -4,7 +4,7 @@
 
 #include "io/safetensors.h"
 #include "ops/pair_products.h"
-#include "tests/train/training.h"
+#include "tests/train/small_run.h"
 #include "tools/train/sha256.h"
 #include "training/randomised.h"
 

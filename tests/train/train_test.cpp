@@ -2,7 +2,7 @@
 // The guarantees of a training run: the same bits for any number of threads and after a resume, the loss that the
 // engine computes for the same file, and errors that name their cause.
 #include "tests/kernels/sets.h"
-#include "tests/train/training.h"
+#include "tests/train/small_run.h"
 #include "training/network.h"
 
 #include <cmath>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Training at sizes with long sums that are not multiples of 8: rows of a batch, vocabulary, feed-forward width.
-#include "tests/train/training.h"
+#include "tests/train/small_run.h"
 
 namespace ordo::train {
 namespace {

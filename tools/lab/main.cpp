@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The program `ordo-lab`: the verb lab of `ordo`, which starts it.
+#include "tools/cli/dispatch.h"
 #include "tools/cli/process.h"
-#include "tools/cli/program.h"
 #include "tools/lab/lab.h"
 
 int main(int argc, char** argv) {

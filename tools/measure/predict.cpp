@@ -3,7 +3,7 @@
 
 #include "layers/cache_format.h"
 #include "model/model.h"
-#include "tools/measure/training.h"
+#include "tools/measure/training_speed.h"
 
 #include <algorithm>
 #include <charconv>

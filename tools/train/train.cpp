@@ -12,9 +12,9 @@
 #include "tools/train/record.h"
 #include "tools/train/setup.h"
 #include "tools/train/sha256.h"
-#include "training/optimizer.h"
 #include "training/randomised.h"
 #include "training/schedule.h"
+#include "training/step.h"
 
 #include <algorithm>
 #include <atomic>
@@ -190,14 +190,11 @@ void Run::one_step() {
             randomised_positions(o_.seed, static_cast<std::uint64_t>(state_.step * o_.batch + first_of_share_ + i),
                                  o_.randomised_positions, std::span(positions_).subspan(at, length));
     }
-    std::fill(parameters_.grads().begin(), parameters_.grads().end(), 0.0f);
     const Dropout dropout{o_.dropout, o_.seed + (static_cast<std::uint64_t>(ranks::rank()) << 32),
                           static_cast<std::uint64_t>(state_.step)};
-    // All ranks have equally many targets.
-    const double loss =
-        ranks::mean(network_.loss_and_grad({tokens_, targets_, {}, positions_}, dropout), parameters_.grads());
     const double lr = schedule()(state_.step);
-    const double norm = optimizer_.step({lr, o_.weight_decay, o_.clip, lr * o_.muon_scale});
+    const auto [loss, norm] = take_step(network_, optimizer_, {tokens_, targets_, {}, positions_},
+                                        {lr, o_.weight_decay, o_.clip, lr * o_.muon_scale}, dropout, ranks::mean);
     state_.step += 1;
     if (!std::isfinite(loss)) diverged("the loss is not finite");
     if (!std::isfinite(norm)) diverged("the gradient is not finite");

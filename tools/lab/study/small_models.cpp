@@ -7,9 +7,8 @@
 #include "kernels/kernels.h"
 #include "layers/linear.h"
 #include "tools/terminal/live_line.h"
-#include "training/network.h"
-#include "training/optimizer.h"
 #include "training/schedule.h"
+#include "training/step.h"
 
 #include <cmath>
 #include <exception>
@@ -36,12 +35,9 @@ int train(const Recipe& r, EncodingStack& encodings, Parameters& parameters, std
     double recent = HUGE_VAL; // mean loss, weighted towards the last 20 steps
     for (int step = 0; step < lr.steps; ++step) {
         r.draw(seed, step, tokens, targets);
-        std::fill(parameters.grads().begin(), parameters.grads().end(), 0.0f);
-        const double loss = network.loss_and_grad({tokens, targets});
-        const double norm = optimizer.step({lr(step), r.weight_decay, r.clip});
-        if (!std::isfinite(loss) || !std::isfinite(norm))
-            fail(ErrorCode::failure, encodings.spec(), ": step ", step, ": the loss is not finite");
-        recent = step == 0 ? loss : recent + (loss - recent) / 20;
+        const TrainingStep taken = take_step(network, optimizer, {tokens, targets}, {lr(step), r.weight_decay, r.clip});
+        if (!taken.finite()) fail(ErrorCode::failure, encodings.spec(), ": step ", step, ": the loss is not finite");
+        recent = step == 0 ? taken.loss : recent + (taken.loss - recent) / 20;
         if (recent < r.solved) lr.steps = std::min<std::int64_t>(lr.steps, step + 1 + r.decay);
         meter.add(1);
     }

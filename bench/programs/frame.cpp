@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-#include "bench/programs/program.h"
+#include "bench/programs/frame.h"
 
+#include "tools/cli/dispatch.h"
 #include "tools/cli/process.h"
-#include "tools/cli/program.h"
 #include "tools/terminal/output.h"
 
 namespace ordo::bench {

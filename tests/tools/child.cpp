@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tests/tools/program.h"
+#include "tests/tools/child.h"
 
 #include "tests/sanitizer.h"
 #include "tests/tools/models.h"

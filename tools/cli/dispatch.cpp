@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tools/cli/program.h"
+#include "tools/cli/dispatch.h"
 
 #include "core/error.h"
 #include "io/opened_files.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tools/measure/training.h"
+#include "tools/measure/training_speed.h"
 
 #include "core/error.h"
 #include "core/random.h"
@@ -7,8 +7,7 @@
 #include "encoding/base/stack.h"
 #include "tools/measure/predict.h"
 #include "tools/measure/shapes.h"
-#include "training/network.h"
-#include "training/optimizer.h"
+#include "training/step.h"
 
 #include <algorithm>
 
@@ -90,9 +89,7 @@ public:
 
     void step() {
         const std::size_t n = tokens_.size() - 1;
-        std::fill(parameters_.grads().begin(), parameters_.grads().end(), 0.0f);
-        network_.loss_and_grad({std::span(tokens_).first(n), std::span(tokens_).subspan(1)});
-        optimizer_.step({1e-3, 0.1, 1.0});
+        take_step(network_, optimizer_, {std::span(tokens_).first(n), std::span(tokens_).subspan(1)}, {1e-3, 0.1, 1.0});
     }
 
 private:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // These tests compose headers and offsets by hand. Ordo's own writer refuses to write most of these files, and its own
 // files would prove little.
-#include "tests/malformed/generate.h"
+#include "tests/malformed/files.h"
 
 #include "core/random.h"
 #include "tests/malformed/generate_model.h"
