@@ -25,7 +25,7 @@ _on_warning = ctypes.CFUNCTYPE(None, _text, _pointer)
 
 SPECIAL, START = 1, 2
 POOLINGS = ("mean", "first", "last")
-CACHES = ("f32", "f16", "q8_0")
+CACHES = ("f32", "f16", "q8_0", "bf16")
 REASONS = ("max_tokens", "end_of_text", "stop_text", "full", "callback")
 
 
@@ -51,7 +51,7 @@ class _LoadOptions(_Structure):
 class _SessionOptions(_Structure):
     _defaults = "ordo_session_options_defaults"
     _fields_ = [("size", _size), ("capacity", _i32), ("chunk", _i32), ("first_position", _i32), ("half_cache", _i32),
-                ("byte_cache", _i32), ("reserved", _i32)]
+                ("byte_cache", _i32), ("bf16_cache", _i32)]
 
 
 class Sampling(_Structure):
@@ -298,7 +298,7 @@ class Session:
     def __init__(self, model, capacity=0, chunk=256, first_position=0, cache="f32"):
         kind = CACHES.index(cache)
         options = _SessionOptions(capacity=capacity, chunk=chunk, first_position=first_position, half_cache=kind == 1,
-                                  byte_cache=kind == 2)
+                                  byte_cache=kind == 2, bf16_cache=kind == 3)
         self.model = model
         self._pointer = _made(_library.ordo_session_new(model._pointer, ctypes.byref(options)))
 

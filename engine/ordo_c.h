@@ -100,8 +100,8 @@ typedef struct ordo_session_options {
     int32_t chunk;          /* tokens processed at once in prefill */
     int32_t first_position; /* position id of the first token */
     int32_t half_cache;     /* 1: store keys and values as f16 */
-    int32_t byte_cache;     /* 1: store them as q8_0, blocks of 32 bytes that share a scale; not with half_cache */
-    int32_t reserved;       /* 0 */
+    int32_t byte_cache;     /* 1: store them as q8_0, blocks of 32 bytes that share a scale */
+    int32_t bf16_cache;     /* 1: store them as bf16; at most one of the three */
 } ordo_session_options;
 ORDO_API void ordo_session_options_defaults(ordo_session_options* options);
 

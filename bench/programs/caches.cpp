@@ -40,7 +40,7 @@ int run(const Arguments& arguments) {
     const std::vector<std::vector<Token>> documents =
         tokens_of(read_documents(read_input(text, most_text), model, text));
     Figures figures{{"cache", "tokens", "kl", "top1"}, {}, -1};
-    for (const CacheType type : {CacheType::f16, CacheType::q8_0}) {
+    for (const CacheType type : {CacheType::f16, CacheType::bf16, CacheType::q8_0}) {
         const bench::Accuracy found = bench::measure_accuracy(model, model, documents, model.context(), 0, {}, type);
         figures.rows.push_back({std::string(name_of(type)), found.tokens, std::round(found.kl * 1e9) / 1e9,
                                 std::round(found.top1 * 1e4) / 1e4});

@@ -22,12 +22,12 @@ ordo::SessionOptions session_options_of(const ordo_session_options& o) {
     options.capacity = o.capacity;
     options.chunk = o.chunk;
     options.first_position = o.first_position;
-    if (o.reserved != 0) throw Error(ErrorCode::usage, "session options: expected 0 in reserved");
-    if (o.half_cache != 0 && o.byte_cache != 0)
-        throw Error(ErrorCode::usage, "session options: expected half_cache or byte_cache, found both");
-    options.cache = o.half_cache != 0   ? ordo::CacheType::f16
-                    : o.byte_cache != 0 ? ordo::CacheType::q8_0
-                                        : ordo::CacheType::f32;
+    if ((o.half_cache != 0) + (o.byte_cache != 0) + (o.bf16_cache != 0) > 1)
+        throw Error(ErrorCode::usage,
+                    "session options: expected one of half_cache, byte_cache and bf16_cache, found more");
+    if (o.half_cache != 0) options.cache = ordo::CacheType::f16;
+    if (o.byte_cache != 0) options.cache = ordo::CacheType::q8_0;
+    if (o.bf16_cache != 0) options.cache = ordo::CacheType::bf16;
     return options;
 }
 

@@ -10,6 +10,7 @@
 #include "kernels/panels.h"
 #include "kernels/quant_panels.h"
 #include "kernels/rare_panels.h"
+#include "kernels/slabs.h"
 #include "kernels/super_panels.h"
 #include "kernels/tile_products.h"
 
@@ -40,6 +41,7 @@ struct AmxUnit {
     static void dot_bytes() {
         asm volatile("tdpbssd %%tmm%c2, %%tmm%c1, %%tmm%c0" ::"i"(C), "i"(A), "i"(B));
     }
+    static void round(int n, const float* x, std::uint16_t* y) { round_to_bf16(n, x, y); }
 };
 
 } // namespace

@@ -8,6 +8,7 @@
 #include "kernels/panels.h"
 #include "kernels/quant_panels.h"
 #include "kernels/rare_panels.h"
+#include "kernels/slabs.h"
 #include "kernels/super_panels.h"
 
 namespace ordo {

@@ -72,6 +72,10 @@ struct Kernels {
     // same bits as that row alone.
     void (*product_slabs)(int m, int n, int k, const float* a, std::ptrdiff_t lda, const std::byte* b, float* c,
                           std::ptrdiff_t ldc);
+    // The same with blocks of pairs of bf16, [32][32][2]: two neighbouring rows of each column. Where the machine
+    // multiplies pairs, a is rounded to bf16.
+    void (*product_pair_slabs)(int m, int n, int k, const float* a, std::ptrdiff_t lda, const std::byte* b, float* c,
+                               std::ptrdiff_t ldc);
     // y[r * ldy + i] = sum over l of w[i * ldw + l] * x[r * ldx + l], for i in [0, m), r in [0, rows): for few rows,
     // where packing would cost more than it saves. A row of the result has the same bits as that row alone.
     void (*dots)(int rows, int m, int k, const float* w, std::ptrdiff_t ldw, const float* x, std::ptrdiff_t ldx,

@@ -197,12 +197,12 @@ void super_product(int rows, int outputs, int k, const std::byte* w, std::ptrdif
 
 #define ORDO_KERNELS(name)                                                                                             \
     {                                                                                                                  \
-        name, product, product_halves, product_slabs, dots, panel_product<F32Panel>, panel_product<F16Panel>,          \
-            panel_product<Bf16Panel>, pair_product, round_to_bf16, quant_product<Q8Block>, quant_product<Q4Block>,     \
-            quant_product<Q5Block>, super_product<K45Block<false>>, super_product<K45Block<true>>,                     \
-            super_product<K6Block>, unpacked_product<Q1Block<false>>, unpacked_product<Q1Block<true>>,                 \
-            unpacked_product<Iq4NlBlock>, unpacked_product<K2Block>, unpacked_product<K3Block>,                        \
-            unpacked_product<Iq4XsBlock>, quantise_row, exp_row, scale, add, add_value, sum_row, axpy, dot,            \
-            rotate_adjacent, rotate_halves, subtract_distance, consecutive, sigmoid, silu, gelu_tanh, silu_grad,       \
-            gelu_tanh_grad, adamw                                                                                      \
+        name, product, product_halves, slab_product<ByteSlab>, slab_product<PairSlab>, dots, panel_product<F32Panel>,  \
+            panel_product<F16Panel>, panel_product<Bf16Panel>, pair_product, round_to_bf16, quant_product<Q8Block>,    \
+            quant_product<Q4Block>, quant_product<Q5Block>, super_product<K45Block<false>>,                            \
+            super_product<K45Block<true>>, super_product<K6Block>, unpacked_product<Q1Block<false>>,                   \
+            unpacked_product<Q1Block<true>>, unpacked_product<Iq4NlBlock>, unpacked_product<K2Block>,                  \
+            unpacked_product<K3Block>, unpacked_product<Iq4XsBlock>, quantise_row, exp_row, scale, add, add_value,     \
+            sum_row, axpy, dot, rotate_adjacent, rotate_halves, subtract_distance, consecutive, sigmoid, silu,         \
+            gelu_tanh, silu_grad, gelu_tanh_grad, adamw                                                                \
     }

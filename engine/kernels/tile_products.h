@@ -6,6 +6,7 @@
 //   load<T>(p, stride), store<T>(...)   its rows, stride bytes apart
 //   dot_pairs<C, A, B>()                C [m][n] f32 += A [m][k][2] * B [k][n][2], bf16
 //   dot_bytes<C, A, B>()                C [m][n] i32 += A [m][k][4] * B [k][n][4], signed bytes
+//   round(n, x, y)                      n floats to bf16 (VCVTNEPS2BF16)
 // The words of a panel have B's layout, [k][32] of four bytes, so that both halves of its outputs are loaded in place.
 
 namespace {
@@ -45,18 +46,22 @@ public:
 
 // ---- bf16 by bf16 -----------------------------------------------------------------------------
 
-// Up to 16 rows of x, or with TWO up to 32, by a panel. TDPBF16PS sums even and odd k separately within 32 k, and then
-// adds both to the output. A row therefore has the same bits in any tile. k is padded with zeros to a multiple of 32.
+// Sums of up to 16 rows, or with TWO up to 32, by 32 outputs. TDPBF16PS sums even and odd k separately within 32 k, and
+// then adds both to the output. A row therefore has the same bits in any tile. k is padded with zeros to a multiple of 32.
 template <class Unit, bool TWO>
-void tiled_pairs(int rows, int pairs, const std::byte* w, const std::uint16_t* x, std::ptrdiff_t ldx, float* y,
-                 std::ptrdiff_t ldy, int outputs) {
-    Unit::template zero<0>();
-    Unit::template zero<1>();
-    if constexpr (TWO) {
-        Unit::template zero<2>();
-        Unit::template zero<3>();
+struct PairSums {
+    static constexpr int depth = tile_bytes / 4; // pairs at once
+
+    PairSums() {
+        Unit::template zero<0>();
+        Unit::template zero<1>();
+        if constexpr (TWO) {
+            Unit::template zero<2>();
+            Unit::template zero<3>();
+        }
     }
-    const auto add = [&](const std::uint16_t* a, std::ptrdiff_t lda, const std::byte* b) {
+    // Adds rows of a, lda apart, by b [depth][32][2].
+    void add(const std::uint16_t* a, std::ptrdiff_t lda, const std::byte* b) const {
         Unit::template load<6>(b, panel_row_bytes);
         Unit::template load<7>(b + tile_bytes, panel_row_bytes);
         Unit::template load<4>(a, 2 * lda);
@@ -67,31 +72,42 @@ void tiled_pairs(int rows, int pairs, const std::byte* w, const std::uint16_t* x
             Unit::template dot_pairs<2, 5, 6>();
             Unit::template dot_pairs<3, 5, 7>();
         }
-    };
-    constexpr int depth = tile_bytes / 4; // pairs at once
+    }
+    void store(int rows, float* y, std::ptrdiff_t ldy, int outputs) const {
+        alignas(64) float part[2 * tile_rows][panel_outputs];
+        const bool whole = outputs >= panel_outputs;
+        float* const to = whole ? y : part[0];
+        const std::ptrdiff_t ldto = whole ? ldy : panel_outputs,
+                             stride = static_cast<std::ptrdiff_t>(sizeof(float)) * ldto;
+        Unit::template store<0>(to, stride);
+        Unit::template store<1>(to + half_panel, stride);
+        if constexpr (TWO) {
+            Unit::template store<2>(to + tile_rows * ldto, stride);
+            Unit::template store<3>(to + tile_rows * ldto + half_panel, stride);
+        }
+        if (!whole)
+            for (int r = 0; r < rows; ++r)
+                for (int i = 0; i < outputs; ++i) y[r * ldy + i] = part[r][i];
+    }
+};
+
+// Rows of x by a panel.
+template <class Unit, bool TWO>
+void tiled_pairs(int rows, int pairs, const std::byte* w, const std::uint16_t* x, std::ptrdiff_t ldx, float* y,
+                 std::ptrdiff_t ldy, int outputs) {
+    using Sums = PairSums<Unit, TWO>;
+    const Sums sums;
     int l = 0;
-    for (; l + depth <= pairs; l += depth) add(x + 2 * l, ldx, w + l * panel_row_bytes);
+    for (; l + Sums::depth <= pairs; l += Sums::depth) sums.add(x + 2 * l, ldx, w + l * panel_row_bytes);
     if (l < pairs) {
-        alignas(64) std::uint16_t a[2 * tile_rows][2 * depth] = {};
-        alignas(64) std::byte b[depth * panel_row_bytes] = {};
+        alignas(64) std::uint16_t a[2 * tile_rows][2 * Sums::depth] = {};
+        alignas(64) std::byte b[Sums::depth * panel_row_bytes] = {};
         for (int r = 0; r < rows; ++r)
             __builtin_memcpy(a[r], x + r * ldx + 2 * l, 4 * static_cast<std::size_t>(pairs - l));
         __builtin_memcpy(b, w + l * panel_row_bytes, static_cast<std::size_t>((pairs - l) * panel_row_bytes));
-        add(a[0], 2 * depth, b);
+        sums.add(a[0], 2 * Sums::depth, b);
     }
-    alignas(64) float part[2 * tile_rows][panel_outputs];
-    const bool whole = outputs == panel_outputs;
-    float* const to = whole ? y : part[0];
-    const std::ptrdiff_t ldto = whole ? ldy : panel_outputs, stride = static_cast<std::ptrdiff_t>(sizeof(float)) * ldto;
-    Unit::template store<0>(to, stride);
-    Unit::template store<1>(to + half_panel, stride);
-    if constexpr (TWO) {
-        Unit::template store<2>(to + tile_rows * ldto, stride);
-        Unit::template store<3>(to + tile_rows * ldto + half_panel, stride);
-    }
-    if (!whole)
-        for (int r = 0; r < rows; ++r)
-            for (int i = 0; i < outputs; ++i) y[r * ldy + i] = part[r][i];
+    sums.store(rows, y, ldy, outputs);
 }
 
 template <class Unit>
@@ -123,6 +139,52 @@ void tiled_pair_product(int rows, int outputs, int k, const std::byte* w, std::p
         panels([&](const std::byte* panel, int at, int n) {
             tiled_pairs<Unit, false>(left, pairs, panel, rest, ldx, to + at, ldy, n);
         });
+    }
+}
+
+// ---- Slabs of pairs ---------------------------------------------------------------------------
+
+// Rows of weights by a block of 32 columns of each slab (PairSlab), with the weights rounded to bf16.
+template <class Unit, bool TWO>
+void tiled_slabs(int rows, int k, const float* a, std::ptrdiff_t lda, const std::byte* b, std::ptrdiff_t slab_bytes,
+                 float* c, std::ptrdiff_t ldc, int cols) {
+    using Sums = PairSums<Unit, TWO>;
+    constexpr int at_once = 2 * Sums::depth; // tokens
+    const Sums sums;
+    for (int first = 0; first < k; first += slab_depth, b += slab_bytes) {
+        const int some = k - first < slab_depth ? k - first : slab_depth;
+        alignas(64) std::uint16_t weights[2 * tile_rows][slab_depth];
+        for (int r = 0; r < rows; ++r) {
+            Unit::round(some, a + r * lda + first, weights[r]);
+            for (int i = some; i < slab_depth; ++i) weights[r][i] = 0;
+        }
+        for (int i = 0; i < some; i += at_once) {
+            const std::byte* pairs = b + i / 2 * panel_row_bytes;
+            alignas(64) std::byte left[Sums::depth * panel_row_bytes] = {};
+            if (const int n = some - i; n < at_once) { // what follows may belong to later tokens
+                __builtin_memcpy(left, pairs, static_cast<std::size_t>((n + 1) / 2 * panel_row_bytes));
+                for (int o = 0; n % 2 != 0 && o < panel_outputs; ++o)
+                    left[n / 2 * panel_row_bytes + 4 * o + 2] = left[n / 2 * panel_row_bytes + 4 * o + 3] = {};
+                pairs = left;
+            }
+            sums.add(weights[0] + i, slab_depth, pairs);
+        }
+    }
+    sums.store(rows, c, ldc, cols);
+}
+
+template <class Unit>
+void tiled_slab_product(int m, int n, int k, const float* a, std::ptrdiff_t lda, const std::byte* b, float* c,
+                        std::ptrdiff_t ldc) {
+    const int blocks = (n + panel_outputs - 1) / panel_outputs;
+    for (int row = 0; row < m; row += 2 * tile_rows) {
+        const int rows = m - row < 2 * tile_rows ? m - row : 2 * tile_rows,
+                  second = rows > tile_rows ? rows - tile_rows : 0;
+        const Tiled<Unit> tiled(rows - second, second, tile_bytes / 4);
+        const auto multiply = second > 0 ? tiled_slabs<Unit, true> : tiled_slabs<Unit, false>;
+        for (int block = 0; block < blocks; ++block)
+            multiply(rows, k, a + row * lda, lda, b + block * PairSlab::bytes, blocks * PairSlab::bytes,
+                     c + row * ldc + panel_outputs * block, ldc, n - panel_outputs * block);
     }
 }
 
@@ -255,6 +317,8 @@ void tiled_quant_product(int rows, int outputs, int k, const std::byte* w, std::
 template <class Unit>
 constexpr ordo::Kernels with_tiles(ordo::Kernels set) {
     set.product_bf16_pairs = tiled_pair_product<Unit>;
+    set.product_pair_slabs = tiled_slab_product<Unit>;
+    set.round_to_bf16 = Unit::round;
     set.product_q8_0 = tiled_quant_product<Unit, Q8Levels>;
     set.product_q4_0 = tiled_quant_product<Unit, Q4Levels>;
     set.product_q5_0 = tiled_quant_product<Unit, Q5Levels>;

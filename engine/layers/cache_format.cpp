@@ -14,7 +14,7 @@ namespace {
 
 constexpr int slab = CacheFormat::slab;
 constexpr std::pair<std::string_view, CacheType> names[] = {
-    {"f32", CacheType::f32}, {"f16", CacheType::f16}, {"q8_0", CacheType::q8_0}};
+    {"f32", CacheType::f32}, {"f16", CacheType::f16}, {"bf16", CacheType::bf16}, {"q8_0", CacheType::q8_0}};
 
 // ---- Floats and half precision ------------------------------------------------------------------
 
@@ -64,15 +64,78 @@ public:
     }
 };
 
+// ---- Pairs ------------------------------------------------------------------------------------
+
+int blocks_of(int d) {
+    return (d + quant_block - 1) / quant_block;
+}
+
+class Pairs final : public CacheFormat {
+    static std::size_t columns(int d) { return static_cast<std::size_t>(blocks_of(d)) * quant_block; }
+    static std::ptrdiff_t panel(int d) { return static_cast<std::ptrdiff_t>(columns(d)) * 2 * panel_outputs; } // bytes
+    template <class Bytes>
+    static Bytes* key_at(Bytes* from, int d, int i, int j) {
+        return from + i / panel_outputs * panel(d) + 4 * (j / 2 * panel_outputs + i % panel_outputs) + 2 * (j % 2);
+    }
+    template <class Bytes>
+    static Bytes* value_at(Bytes* from, int i, int j) {
+        return from + std::ptrdiff_t{j / quant_block} * 2 * slab * quant_block +
+               4 * (i / 2 * quant_block + j % quant_block) + 2 * (i % 2);
+    }
+    static void write(std::byte* to, float x) {
+        const std::uint16_t half = bf16_from_float(x);
+        std::memcpy(to, &half, sizeof half);
+    }
+    static float read(const std::byte* from) {
+        std::uint16_t half;
+        std::memcpy(&half, from, sizeof half);
+        return bf16_to_float(half);
+    }
+
+public:
+    std::size_t token_bytes(int d) const override { return 2 * columns(d); }
+    void write_key(const float* key, int d, std::byte* to, int i) const override {
+        for (int j = 0; j < d; ++j) write(key_at(to, d, i, j), key[j]);
+    }
+    void write_value(const float* value, int d, std::byte* to, int i) const override {
+        for (int j = 0; j < d; ++j) write(value_at(to, i, j), value[j]);
+    }
+    void read_key(const std::byte* from, int i, float* key, int d) const override {
+        for (int j = 0; j < d; ++j) key[j] = read(key_at(from, d, i, j));
+    }
+    void read_value(const std::byte* from, int i, float* value, int d) const override {
+        for (int j = 0; j < d; ++j) value[j] = read(value_at(from, i, j));
+    }
+    // The queries are scaled before they are multiplied, and rounded to bf16 where the machine multiplies pairs.
+    void multiply_keys(const std::byte* slabs, float scale, View q, std::byte* memory, View scores) const override {
+        const Kernels& k = kernels();
+        const int width = static_cast<int>(columns(q.cols));
+        auto* const scaled = reinterpret_cast<float*>(memory);
+        for (int r = 0; r < q.rows; ++r) {
+            float* const row = scaled + std::ptrdiff_t{r} * width;
+            std::copy_n(q.row(r), q.cols, row);
+            std::fill(row + q.cols, row + width, 0.0f);
+            k.scale(q.cols, scale, row);
+        }
+        if (!k.product_bf16_pairs)
+            return k.product_bf16(q.rows, scores.cols, q.cols, slabs, panel(q.cols), scaled, width, scores.data,
+                                  scores.stride);
+        auto* const pairs = reinterpret_cast<std::uint16_t*>(memory); // in place: rows shrink towards the beginning
+        k.round_to_bf16(q.rows * width, scaled, pairs);
+        k.product_bf16_pairs(q.rows, scores.cols, q.cols, slabs, panel(q.cols), pairs, width, scores.data,
+                             scores.stride);
+    }
+    void multiply_values(const std::byte* slabs, View weights, View out) const override {
+        kernels().product_pair_slabs(out.rows, out.cols, weights.cols, weights.data, weights.stride, slabs, out.data,
+                                     out.stride);
+    }
+};
+
 // ---- Blocks -----------------------------------------------------------------------------------
 
 constexpr int key_block = 64 + 1024;              // bytes of a block of a panel
 constexpr int value_block = slab * (2 + 32);      // of a slab
 constexpr std::uint32_t key_offset = 0x80808080u; // a panel's bytes are 128 too large
-
-int blocks_of(int d) {
-    return (d + quant_block - 1) / quant_block;
-}
 
 // At most 32 numbers of a row, as a block: x = scale * value.
 struct Block {
@@ -196,19 +259,21 @@ private:
 } // namespace
 
 std::size_t CacheFormat::query_bytes(int n, int d) {
-    return static_cast<std::size_t>(n) * static_cast<std::size_t>(blocks_of(d)) *
-           (quant_block + sizeof(float) + 2 * sizeof(int));
+    return static_cast<std::size_t>(n) * static_cast<std::size_t>(blocks_of(d)) * quant_block * sizeof(float);
 }
 
 const CacheFormat& cache_format(CacheType type) {
     static const Plain<Floats> floats;
     static const Plain<Halves> halves;
+    static const Pairs pairs;
     static const Blocks blocks;
     switch (type) {
     case CacheType::f32:
         break;
     case CacheType::f16:
         return halves;
+    case CacheType::bf16:
+        return pairs;
     case CacheType::q8_0:
         return blocks;
     }
@@ -218,7 +283,7 @@ const CacheFormat& cache_format(CacheType type) {
 CacheType cache_type(std::string_view name) {
     for (const auto& [known, type] : names)
         if (name == known) return type;
-    fail(ErrorCode::usage, "cache type: expected f32, f16 or q8_0, found '", printable(name), "'");
+    fail(ErrorCode::usage, "cache type: expected f32, f16, bf16 or q8_0, found '", printable(name), "'");
 }
 
 const char* name_of(CacheType type) {

@@ -65,6 +65,7 @@ for type in f16 bf16 q8_0 q4_0; do
     ok "weights of $type" "$build/ordo" bench -q -p 8 -n 2 -r 1 -t 1 --layers 1 --encodings rope --dtype $type
 done
 ok "a cache of halves" bench --encodings rope --cache-type f16
+ok "a cache of pairs" bench --encodings rope --cache-type bf16
 ok "a cache of blocks" bench --encodings rope --cache-type q8_0
 ok "a cache of another type is usage" exits 2 bench --cache-type q4_0
 bench >"$scratch/text"

@@ -106,10 +106,10 @@ static void keep_less(const ordo_model* model) {
     EXPECT(kept != whole && kept - whole < 1 && whole - kept < 1);
     ordo_session_free(session);
     options.half_cache = 1;
-    EXPECT(ordo_session_new(model, &options) == NULL && said(ORDO_USAGE, "half_cache or byte_cache"));
+    EXPECT(ordo_session_new(model, &options) == NULL && said(ORDO_USAGE, "one of half_cache"));
     options.half_cache = 0;
-    options.reserved = 1;
-    EXPECT(ordo_session_new(model, &options) == NULL && said(ORDO_USAGE, "reserved"));
+    options.bf16_cache = 1;
+    EXPECT(ordo_session_new(model, &options) == NULL && said(ORDO_USAGE, "one of half_cache"));
 }
 
 static void count_rows(size_t index, const float* logits, void* user) {

@@ -10,6 +10,7 @@
 #include "kernels/panels.h"
 #include "kernels/quant_panels.h"
 #include "kernels/rare_panels.h"
+#include "kernels/slabs.h"
 #include "kernels/super_panels.h"
 #include "kernels/tile_products.h"
 
@@ -17,31 +18,27 @@
 
 namespace {
 
-// VCVTNEPS2BF16: rounds to nearest even; subnormals become zero, and NaNs quiet.
-void rounded_to_bf16(int n, const float* x, std::uint16_t* y) {
-    for (int i = 0; i < n; ++i) {
-        const auto bits = std::bit_cast<std::uint32_t>(x[i]);
-        const std::uint32_t exponent = bits & 0x7f800000u, fraction = bits & 0x007fffffu;
-        if (exponent == 0)
-            y[i] = static_cast<std::uint16_t>(bits >> 16 & 0x8000u);
-        else if (exponent == 0x7f800000u && fraction != 0)
-            y[i] = static_cast<std::uint16_t>(bits >> 16 | 0x40u);
-        else
-            y[i] = static_cast<std::uint16_t>((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
+struct EmulatedUnit : ordo::test::EmulatedTiles {
+    // Rounds to nearest even; subnormals become zero, and NaNs quiet.
+    static void round(int n, const float* x, std::uint16_t* y) {
+        for (int i = 0; i < n; ++i) {
+            const auto bits = std::bit_cast<std::uint32_t>(x[i]);
+            const std::uint32_t exponent = bits & 0x7f800000u, fraction = bits & 0x007fffffu;
+            if (exponent == 0)
+                y[i] = static_cast<std::uint16_t>(bits >> 16 & 0x8000u);
+            else if (exponent == 0x7f800000u && fraction != 0)
+                y[i] = static_cast<std::uint16_t>(bits >> 16 | 0x40u);
+            else
+                y[i] = static_cast<std::uint16_t>((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
+        }
     }
-}
-
-constexpr ordo::Kernels emulated() {
-    ordo::Kernels set = with_tiles<ordo::test::EmulatedTiles>(ORDO_KERNELS("amx-emulated"));
-    set.round_to_bf16 = rounded_to_bf16;
-    return set;
-}
+};
 
 } // namespace
 
 namespace ordo::test {
 extern const Kernels amx_emulated_kernels, amx_emulated_vectors;
-constinit const Kernels amx_emulated_kernels = emulated();
+constinit const Kernels amx_emulated_kernels = with_tiles<EmulatedUnit>(ORDO_KERNELS("amx-emulated"));
 constinit const Kernels amx_emulated_vectors = ORDO_KERNELS("amx-emulated-vectors");
 
 std::vector<const Kernels*> tested_kernels() {

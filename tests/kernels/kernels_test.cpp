@@ -5,6 +5,7 @@
 
 #include "core/random.h"
 #include "io/half.h"
+#include "tests/kernels/sets.h"
 
 #include <algorithm>
 #include <cmath>
@@ -253,8 +254,54 @@ TEST_P(KernelSet, ProductsWithSlabsOfAnyShape) {
     }
 }
 
+// The same with pairs of bf16. Rows past a's last column are NaN. 8 bits of a number are exact in bf16.
+class PairSlabs : public KernelSet {}; // with AMX's set on emulated tiles
+TEST_P(PairSlabs, ProductsOfAnyShape) {
+    for (const auto& [n, depth] : {std::pair{32, 64}, {5, 1}, {32, 63}, {64, 65}, {48, 130}, {96, 7}, {80, 1030}}) {
+        constexpr int most = 37;
+        const int blocks = (n + 31) / 32, slabs = (depth + 63) / 64, lda = depth, ldc = n + 1;
+        std::vector<std::uint16_t> b(static_cast<std::size_t>(blocks * slabs * 64 * 32));
+        std::vector<double> exact(static_cast<std::size_t>(slabs * 64 * 32 * blocks));
+        const Random random(9, 4);
+        for (int row = 0; row < 64 * slabs; ++row)
+            for (int j = 0; j < 32 * blocks; ++j) {
+                const auto at = static_cast<std::uint64_t>(row * 32 * blocks + j);
+                const auto value = static_cast<float>(static_cast<int>(random.four(at)[0] % 511) - 255);
+                const int start = (row / 64 * blocks + j / 32) * 64 * 32;
+                b[start + (row % 64 / 2 * 32 + j % 32) * 2 + row % 2] = row < depth ? bf16_from_float(value) : 0x7fc0;
+                exact[at] = value;
+            }
+        const Floats a = random_floats(most * lda, 10);
+        for (const int m : {1, 2, 4, 7, 16, 24, most}) {
+            Floats c(static_cast<std::size_t>(m * ldc), -7.0f);
+            k.product_pair_slabs(m, n, depth, a.data(), lda, reinterpret_cast<const std::byte*>(b.data()), c.data(),
+                                 ldc);
+            for (int i = 0; i < m; ++i) {
+                EXPECT_EQ(c.data()[i * ldc + n], -7.0f);
+                Floats alone(static_cast<std::size_t>(n));
+                k.product_pair_slabs(1, n, depth, a.data() + i * lda, lda, reinterpret_cast<const std::byte*>(b.data()),
+                                     alone.data(), n);
+                EXPECT_TRUE(std::equal(alone.begin(), alone.end(), c.begin() + i * ldc)) << m << " x " << n;
+                for (int j = 0; j < n; ++j) {
+                    double expected = 0, size = 0;
+                    for (int l = 0; l < depth; ++l) {
+                        float weight = a.data()[i * lda + l];
+                        if (k.product_bf16_pairs) weight = bf16_to_float(bf16_from_float(weight));
+                        const double term = weight * exact[static_cast<std::size_t>(l * 32 * blocks + j)];
+                        expected += term;
+                        size += std::abs(term);
+                    }
+                    ASSERT_NEAR(c.data()[i * ldc + j], expected, 1e-6 * size) << m << " x " << n << " x " << depth;
+                }
+            }
+        }
+    }
+}
+
 INSTANTIATE_TEST_SUITE_P(InstructionSets, KernelSet,
                          testing::ValuesIn(available_kernels().begin(), available_kernels().end()),
+                         [](const auto& set) { return std::string(set.param->name); });
+INSTANTIATE_TEST_SUITE_P(InstructionSets, PairSlabs, testing::ValuesIn(test::tested_kernels()),
                          [](const auto& set) { return std::string(set.param->name); });
 
 } // namespace

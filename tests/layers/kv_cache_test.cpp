@@ -50,9 +50,10 @@ protected:
 // single weight, the sum is a row of values.
 TEST_P(KvCaches, KeysAndValuesLieWhereTheirSlotSays) {
     EXPECT_EQ(cache.capacity(), capacity);
-    const int bytes_of_row = GetParam().type == CacheType::f32   ? 4 * e
-                             : GetParam().type == CacheType::f16 ? 2 * e
-                                                                 : 34 * ((e + 31) / 32);
+    const int bytes_of_row = GetParam().type == CacheType::f32 ? 4 * e
+                             : GetParam().type == CacheType::f16
+                                 ? 2 * e
+                                 : (GetParam().type == CacheType::bf16 ? 64 : 34) * ((e + 31) / 32);
     EXPECT_EQ(KvCache::bytes(shape), // three slabs of 64
               2u * layers * heads * 192 * static_cast<unsigned>(bytes_of_row) + 4 * capacity);
     fill();
@@ -102,7 +103,9 @@ TEST_P(KvCaches, RoundOnceAndByNoMoreThanTheirType) {
         v.data()[i] = static_cast<float>(random.normal(2 * i + 1));
     }
     cache.store(0, 0, 3, k.view(), v.view());
-    const double relative = GetParam().type == CacheType::f32 ? 0 : 0x1p-11;
+    const double relative = GetParam().type == CacheType::f32    ? 0
+                            : GetParam().type == CacheType::bf16 ? 0x1p-8
+                                                                 : 0x1p-11;
     for (const bool keys : {true, false}) {
         Tensor& given = keys ? k : v;
         const auto read = [&](int first, View out) {
@@ -178,15 +181,16 @@ TEST_P(KvCaches, WhatIsNotFiniteStaysSo) {
 
 INSTANTIATE_TEST_SUITE_P(Types, KvCaches,
                          testing::Values(CacheCase{CacheType::f32, 5}, CacheCase{CacheType::f16, 5},
-                                         CacheCase{CacheType::f16, 64}, CacheCase{CacheType::q8_0, 5},
-                                         CacheCase{CacheType::q8_0, 32}, CacheCase{CacheType::q8_0, 48},
-                                         CacheCase{CacheType::q8_0, 64}),
+                                         CacheCase{CacheType::f16, 64}, CacheCase{CacheType::bf16, 5},
+                                         CacheCase{CacheType::bf16, 48}, CacheCase{CacheType::bf16, 64},
+                                         CacheCase{CacheType::q8_0, 5}, CacheCase{CacheType::q8_0, 32},
+                                         CacheCase{CacheType::q8_0, 48}, CacheCase{CacheType::q8_0, 64}),
                          [](const auto& test) {
                              return std::string(name_of(test.param.type)) + "_" + std::to_string(test.param.d_head);
                          });
 
 TEST(CacheTypes, HaveNames) {
-    for (const CacheType type : {CacheType::f32, CacheType::f16, CacheType::q8_0})
+    for (const CacheType type : {CacheType::f32, CacheType::f16, CacheType::bf16, CacheType::q8_0})
         EXPECT_EQ(cache_type(name_of(type)), type);
     EXPECT_THROW(cache_type("q4_0"), Error);
 }

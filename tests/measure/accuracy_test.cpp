@@ -134,12 +134,15 @@ TEST_P(WeightTypeGates, Q8_0IsCloseToF32) {
 // Compares with an f32 cache on the same weights.
 TEST_P(WeightTypeGates, CachesAreCloseToOneOfFloats) {
     const Model model = load(file(), "f32");
-    const Accuracy halves = compare(model, model, 0, CacheType::f16),
+    const Accuracy halves = compare(model, model, 0, CacheType::f16), pairs = compare(model, model, 0, CacheType::bf16),
                    blocks = compare(model, model, 0, CacheType::q8_0);
     EXPECT_GT(halves.kl, 0);
+    EXPECT_GT(pairs.kl, halves.kl);
     EXPECT_GT(blocks.kl, halves.kl);
     EXPECT_LE(halves.kl, 1e-6);
     EXPECT_GE(halves.top1, 0.999);
+    EXPECT_LE(pairs.kl, 1e-4);
+    EXPECT_GE(pairs.top1, 0.993);
     EXPECT_LE(blocks.kl, 1e-4);
     EXPECT_GE(blocks.top1, 0.993);
 }

@@ -145,7 +145,7 @@ TEST(Allocation, IsAsLargeAsItSays) {
                 EXPECT_GE(watch.bytes(), said) << encoding;
                 EXPECT_LE(watch.bytes(), said + 20 * 64) << encoding;
             }
-            for (const CacheType type : {CacheType::f16, CacheType::q8_0}) {
+            for (const CacheType type : {CacheType::f16, CacheType::bf16, CacheType::q8_0}) {
                 KvCacheShape shape{b.n_layers, b.n_kv_heads, b.d_head, 90, type, 3};
                 for (int i = 0; i < b.n_layers; ++i) shape.state_floats.push_back(m.encodings.layer(i).state_floats());
                 const Watch watch;

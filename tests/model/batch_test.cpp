@@ -86,7 +86,7 @@ TEST(Batches, TheSameBitsOnAnyNumberOfThreads) {
 // bit.
 TEST(SmallCaches, RoundKeysAndValuesAndNothingElseOnAnyNumberOfThreads) {
     const int before = thread_count();
-    for (const auto& [type, most] : {std::pair{CacheType::f16, 2e-2}, {CacheType::q8_0, 1e-1}})
+    for (const auto& [type, most] : {std::pair{CacheType::f16, 2e-2}, {CacheType::bf16, 1e-1}, {CacheType::q8_0, 1e-1}})
         for (const char* encoding :
              {"rope", "alibi", "learned", "shaw", "transformer-xl", "deberta", "forget", "cope", "sink"}) {
             const Model model = random_model(small_blueprint(), encoding, 6);

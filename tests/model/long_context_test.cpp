@@ -45,7 +45,7 @@ TEST(LongContext, GivesTheSameBits) {
     Blueprint b = long_blueprint();
     b.context = 3000;
     for (const char* encoding : {"rope", "forget+alibi"})
-        for (const CacheType type : {CacheType::f32, CacheType::q8_0}) {
+        for (const CacheType type : {CacheType::f32, CacheType::bf16, CacheType::q8_0}) {
             const Model model = random_model(b, encoding, 7);
             const std::vector<Token> tokens = random_tokens(1200, 101, 8);
             Session grown(model, {.chunk = 50, .cache = type}), whole(model, {.capacity = 1200, .cache = type});

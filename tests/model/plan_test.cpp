@@ -261,7 +261,7 @@ TEST(LongTexts, ChunksChangeNoBit) {
     for (const WeightType type : types) expect_same(random_model(b, "rope", 66, type), std::string(name_of(type)));
     for (const char* encoding : {"rope+sink", "shaw", "forget", "cope"})
         expect_same(random_model(b, encoding, 67, WeightType::f32), encoding);
-    for (const CacheType cache : {CacheType::f16, CacheType::q8_0})
+    for (const CacheType cache : {CacheType::f16, CacheType::bf16, CacheType::q8_0})
         for (const char* encoding : {"rope", "shaw"}) expect_same(random_model(b, encoding, 69), name_of(cache), cache);
     b.window = 130;
     expect_same(random_model(b, "alibi", 68, WeightType::f32), "window");

@@ -166,7 +166,7 @@ TEST(Sessions, EvictedTokensLeaveTheirPlacesAndPositions) {
     const Model model = random_model(b, "rope:scaling=yarn,factor=4,original=20,theta=100", 8);
     const std::vector<Token> tokens = random_tokens(90, small_vocab, 9);
     const std::span<const Token> all(tokens);
-    for (const CacheType type : {CacheType::f32, CacheType::f16, CacheType::q8_0}) {
+    for (const CacheType type : {CacheType::f32, CacheType::f16, CacheType::bf16, CacheType::q8_0}) {
         const double most = type == CacheType::f32 ? 1e-4 : type == CacheType::f16 ? 2e-2 : 1e-1;
         const SessionOptions sizes{.capacity = 96, .cache = type};
         Session session(model, sizes), other(model, sizes);

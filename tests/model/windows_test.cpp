@@ -34,7 +34,7 @@ class Windows : public ::testing::TestWithParam<const char*> {};
 TEST_P(Windows, ForgottenKeysChangeNoBit) {
     const Model model = random_model(windowed(3), GetParam(), 1);
     const std::vector<Token> tokens = random_tokens(capacity, small_vocab, 2);
-    for (const CacheType type : {CacheType::f32, CacheType::f16, CacheType::q8_0})
+    for (const CacheType type : {CacheType::f32, CacheType::f16, CacheType::bf16, CacheType::q8_0})
         for (const int chunk : {1, 24, 256}) {
             const SessionOptions all{.capacity = capacity, .chunk = chunk, .cache = type};
             Session forgets(model, forgetting(chunk, type)), keeps(model, all);
@@ -105,7 +105,7 @@ TEST(WindowsAndEvict, QueriesSeeWhatIsLeft) {
     const Model model = random_model(windowed(1), "rope", 5);
     const std::vector<Token> tokens = random_tokens(capacity, small_vocab, 6);
     const std::span<const Token> all(tokens), next = all.first(90);
-    for (const CacheType type : {CacheType::f32, CacheType::f16, CacheType::q8_0})
+    for (const CacheType type : {CacheType::f32, CacheType::f16, CacheType::bf16, CacheType::q8_0})
         for (const int fed : {300, 333, 400, 447, 448, 511})
             for (const int count : {3, 64, 101, 280}) {
                 Session session(model, forgetting(16, type)), other(model, {.capacity = capacity, .chunk = 16});

@@ -192,7 +192,7 @@ const std::vector<Question> of_options{
     {"ordo table alibi ", "--len", {"--len"}},
     {"ordo generate --temp ", "", {}}, // a number has no completions
     {"ordo generate -p ", "mo", {}},   // a text has none either
-    {"ordo generate --cache-type ", "", {"f32", "f16", "q8_0"}},
+    {"ordo generate --cache-type ", "", {"f32", "f16", "bf16", "q8_0"}},
     {"ordo convert --dtype ", "q", {"q8_0", "q4_0"}},
     {"ordo convert --dtype ", "f32,q", {}}, // the option takes one type
     {"ordo generate ", "--dtype=bf", {"--dtype=bf16"}},

@@ -68,8 +68,8 @@ constexpr Option options[] = {
      .kind = Kind::choice,
      .value = "TYPE",
      .fallback = "f32",
-     .help = "f32|f16|q8_0: the type of cached keys and values. f16 takes half the memory, q8_0 little more than a "
-             "quarter; both round."},
+     .help = "f32|f16|bf16|q8_0: the type of cached keys and values. f16 and bf16 take half the memory, q8_0 little "
+             "more than a quarter; all three round."},
     {.name = "ubatch-size",
      .kind = Kind::integer,
      .value = "N",
