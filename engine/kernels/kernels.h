@@ -48,9 +48,9 @@ struct ExpRow {
 // y [rows, outputs] = x [rows, k] * weights^T
 using PanelProduct = void (*)(int rows, int outputs, int k, const std::byte* w, std::ptrdiff_t panel_bytes,
                               const float* x, std::ptrdiff_t ldx, float* y, std::ptrdiff_t ldy);
-// The same for rows of bf16, ldx apart; k is rounded up to even and padded with 0.
+// The same for rows of bf16, ldx apart; k is rounded up to even and padded with 0. With add, it is added to y.
 using PairProduct = void (*)(int rows, int outputs, int k, const std::byte* w, std::ptrdiff_t panel_bytes,
-                             const std::uint16_t* x, std::ptrdiff_t ldx, float* y, std::ptrdiff_t ldy);
+                             const std::uint16_t* x, std::ptrdiff_t ldx, float* y, std::ptrdiff_t ldy, bool add);
 using QuantProduct = void (*)(int rows, int outputs, int k, const std::byte* w, std::ptrdiff_t panel_bytes,
                               const QuantRows& x, float* y, std::ptrdiff_t ldy);
 

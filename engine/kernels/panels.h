@@ -57,6 +57,14 @@ inline void store_outputs(float* y, int outputs, const floats (&acc)[VECTORS]) {
     }
 }
 
+template <int VECTORS>
+inline void load_outputs(const float* y, int outputs, floats (&acc)[VECTORS]) {
+    for (int v = 0; v < VECTORS; ++v) {
+        const int n = outputs - lanes * v;
+        acc[v] = n >= lanes ? load(y + lanes * v) : n > 0 ? load_part(y + lanes * v, n) : floats{};
+    }
+}
+
 // ROWS rows of x by VECTORS vectors of a panel, from vector `first` on. Stores `outputs` outputs.
 template <class Panel, int ROWS, int VECTORS>
 inline void panel_tile(int k, const std::byte* w, int first, const float* x, std::ptrdiff_t ldx, float* y,
@@ -120,8 +128,9 @@ void panel_product(int rows, int outputs, int k, const std::byte* w, std::ptrdif
 // As panel_tile of Bf16Panel, with rows of bf16: a broadcast pair of x is multiplied with pairs of 16 outputs.
 template <int ROWS>
 inline void pair_tile(int pairs, const std::byte* w, const std::uint16_t* x, std::ptrdiff_t ldx, float* y,
-                      std::ptrdiff_t ldy, int outputs) {
+                      std::ptrdiff_t ldy, int outputs, bool add) {
     alignas(64) floats acc[ROWS][panel_vectors] = {};
+    for (int r = 0; add && r < ROWS; ++r) load_outputs(y + r * ldy, outputs, acc[r]);
     for (int l = 0; l < pairs; ++l, w += 128) {
         prefetch<halves_ahead, 128>(w);
         __m512bh weights[panel_vectors];
@@ -140,27 +149,32 @@ inline void pair_tile(int pairs, const std::byte* w, const std::uint16_t* x, std
 
 template <int ROWS>
 inline int pair_rows(int row, int rows, int pairs, const std::byte* w, const std::uint16_t* x, std::ptrdiff_t ldx,
-                     float* y, std::ptrdiff_t ldy, int outputs) {
-    for (; row + ROWS <= rows; row += ROWS) pair_tile<ROWS>(pairs, w, x + row * ldx, ldx, y + row * ldy, ldy, outputs);
+                     float* y, std::ptrdiff_t ldy, int outputs, bool add) {
+    for (; row + ROWS <= rows; row += ROWS)
+        pair_tile<ROWS>(pairs, w, x + row * ldx, ldx, y + row * ldy, ldy, outputs, add);
     return row;
 }
 
 void pair_product(int rows, int outputs, int k, const std::byte* w, std::ptrdiff_t panel_bytes, const std::uint16_t* x,
-                  std::ptrdiff_t ldx, float* y, std::ptrdiff_t ldy) {
+                  std::ptrdiff_t ldx, float* y, std::ptrdiff_t ldy, bool add) {
     for (int at = 0; at < outputs; at += panel_outputs, w += panel_bytes) {
         const int left = outputs - at < panel_outputs ? outputs - at : panel_outputs, pairs = (k + 1) / 2;
-        int row = pair_rows<tiles.panel_rows>(0, rows, pairs, w, x, ldx, y + at, ldy, left);
-        row = pair_rows<4>(row, rows, pairs, w, x, ldx, y + at, ldy, left);
-        pair_rows<1>(row, rows, pairs, w, x, ldx, y + at, ldy, left);
+        int row = pair_rows<tiles.panel_rows>(0, rows, pairs, w, x, ldx, y + at, ldy, left, add);
+        row = pair_rows<4>(row, rows, pairs, w, x, ldx, y + at, ldy, left, add);
+        pair_rows<1>(row, rows, pairs, w, x, ldx, y + at, ldy, left, add);
     }
 }
 
 void round_to_bf16(int n, const float* x, std::uint16_t* y) {
-    for (int i = 0; i < n; i += lanes) {
-        const floats v = n - i < lanes ? load_part(x + i, n - i) : load(x + i);
-        const auto rounded = _mm512_cvtneps_pbh(reinterpret_cast<__m512>(v));
-        __builtin_memcpy(y + i, &rounded, 2 * static_cast<std::size_t>(n - i < lanes ? n - i : lanes));
+    const auto rounded = [](floats v) { return _mm512_cvtneps_pbh(reinterpret_cast<__m512>(v)); };
+    int i = 0;
+    for (; i + lanes <= n; i += lanes) {
+        const auto all = rounded(load(x + i));
+        __builtin_memcpy(y + i, &all, sizeof all);
     }
+    if (i == n) return;
+    const auto last = rounded(load_part(x + i, n - i));
+    __builtin_memcpy(y + i, &last, 2 * static_cast<std::size_t>(n - i));
 }
 #else
 constexpr ordo::PairProduct pair_product = nullptr;

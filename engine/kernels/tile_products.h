@@ -52,12 +52,23 @@ template <class Unit, bool TWO>
 struct PairSums {
     static constexpr int depth = tile_bytes / 4; // pairs at once
 
-    PairSums() {
-        Unit::template zero<0>();
-        Unit::template zero<1>();
+    // From 0, or from y on, if it has all 32 outputs.
+    PairSums(const float* y, std::ptrdiff_t ldy) {
+        if (y == nullptr) {
+            Unit::template zero<0>();
+            Unit::template zero<1>();
+            if constexpr (TWO) {
+                Unit::template zero<2>();
+                Unit::template zero<3>();
+            }
+            return;
+        }
+        const std::ptrdiff_t stride = static_cast<std::ptrdiff_t>(sizeof(float)) * ldy;
+        Unit::template load<0>(y, stride);
+        Unit::template load<1>(y + half_panel, stride);
         if constexpr (TWO) {
-            Unit::template zero<2>();
-            Unit::template zero<3>();
+            Unit::template load<2>(y + tile_rows * ldy, stride);
+            Unit::template load<3>(y + tile_rows * ldy + half_panel, stride);
         }
     }
     // Adds rows of a, lda apart, by b [depth][32][2].
@@ -73,30 +84,35 @@ struct PairSums {
             Unit::template dot_pairs<3, 5, 7>();
         }
     }
-    void store(int rows, float* y, std::ptrdiff_t ldy, int outputs) const {
-        alignas(64) float part[2 * tile_rows][panel_outputs];
-        const bool whole = outputs >= panel_outputs;
-        float* const to = whole ? y : part[0];
-        const std::ptrdiff_t ldto = whole ? ldy : panel_outputs,
-                             stride = static_cast<std::ptrdiff_t>(sizeof(float)) * ldto;
-        Unit::template store<0>(to, stride);
-        Unit::template store<1>(to + half_panel, stride);
+    void store(float* y, std::ptrdiff_t ldy) const {
+        const std::ptrdiff_t stride = static_cast<std::ptrdiff_t>(sizeof(float)) * ldy;
+        Unit::template store<0>(y, stride);
+        Unit::template store<1>(y + half_panel, stride);
         if constexpr (TWO) {
-            Unit::template store<2>(to + tile_rows * ldto, stride);
-            Unit::template store<3>(to + tile_rows * ldto + half_panel, stride);
+            Unit::template store<2>(y + tile_rows * ldy, stride);
+            Unit::template store<3>(y + tile_rows * ldy + half_panel, stride);
         }
-        if (!whole)
-            for (int r = 0; r < rows; ++r)
-                for (int i = 0; i < outputs; ++i) y[r * ldy + i] = part[r][i];
     }
 };
+
+// Calls body(y, ldy) for a place of 32 outputs: y itself, or a copy if there are fewer. add: body reads them.
+template <class Body>
+inline void with_whole_outputs(int rows, float* y, std::ptrdiff_t ldy, int outputs, bool add, const Body& body) {
+    if (outputs >= panel_outputs) return body(y, ldy);
+    alignas(64) float part[2 * tile_rows][panel_outputs] = {};
+    for (int r = 0; add && r < rows; ++r)
+        for (int i = 0; i < outputs; ++i) part[r][i] = y[r * ldy + i];
+    body(part[0], panel_outputs);
+    for (int r = 0; r < rows; ++r)
+        for (int i = 0; i < outputs; ++i) y[r * ldy + i] = part[r][i];
+}
 
 // Rows of x by a panel.
 template <class Unit, bool TWO>
 void tiled_pairs(int rows, int pairs, const std::byte* w, const std::uint16_t* x, std::ptrdiff_t ldx, float* y,
-                 std::ptrdiff_t ldy, int outputs) {
+                 std::ptrdiff_t ldy, bool add) {
     using Sums = PairSums<Unit, TWO>;
-    const Sums sums;
+    const Sums sums(add ? y : nullptr, ldy);
     int l = 0;
     for (; l + Sums::depth <= pairs; l += Sums::depth) sums.add(x + 2 * l, ldx, w + l * panel_row_bytes);
     if (l < pairs) {
@@ -107,38 +123,26 @@ void tiled_pairs(int rows, int pairs, const std::byte* w, const std::uint16_t* x
         __builtin_memcpy(b, w + l * panel_row_bytes, static_cast<std::size_t>((pairs - l) * panel_row_bytes));
         sums.add(a[0], 2 * Sums::depth, b);
     }
-    sums.store(rows, y, ldy, outputs);
+    sums.store(y, ldy);
 }
 
 template <class Unit>
 void tiled_pair_product(int rows, int outputs, int k, const std::byte* w, std::ptrdiff_t panel_bytes,
-                        const std::uint16_t* x, std::ptrdiff_t ldx, float* y, std::ptrdiff_t ldy) {
-    constexpr int two = 2 * tile_rows, depth = tile_bytes / 4;
-    const int pairs = (k + 1) / 2, whole = rows / two * two, left = rows - whole;
-    const auto panels = [&](const auto& body) {
+                        const std::uint16_t* x, std::ptrdiff_t ldx, float* y, std::ptrdiff_t ldy, bool add) {
+    constexpr int two = 2 * tile_rows;
+    for (int row = 0, some = 0; row < rows; row += some) { // first all that fill two tiles
+        const int left = rows - row, at_once = left < two ? left : two;
+        const int second = at_once > tile_rows ? at_once - tile_rows : 0;
+        some = left < two ? left : left / two * two;
+        const Tiled<Unit> tiled(at_once - second, second, tile_bytes / 4);
+        const auto multiply = second > 0 ? tiled_pairs<Unit, true> : tiled_pairs<Unit, false>;
         for (int at = 0; at < outputs; at += panel_outputs)
-            body(w + at / panel_outputs * panel_bytes, at, outputs - at < panel_outputs ? outputs - at : panel_outputs);
-    };
-    if (whole > 0) {
-        const Tiled<Unit> tiled(tile_rows, tile_rows, depth);
-        panels([&](const std::byte* panel, int at, int n) {
-            for (int r = 0; r < whole; r += two)
-                tiled_pairs<Unit, true>(two, pairs, panel, x + r * ldx, ldx, y + r * ldy + at, ldy, n);
-        });
-    }
-    if (left == 0) return;
-    const std::uint16_t* const rest = x + whole * ldx;
-    float* const to = y + whole * ldy;
-    if (left > tile_rows) {
-        const Tiled<Unit> tiled(tile_rows, left - tile_rows, depth);
-        panels([&](const std::byte* panel, int at, int n) {
-            tiled_pairs<Unit, true>(left, pairs, panel, rest, ldx, to + at, ldy, n);
-        });
-    } else {
-        const Tiled<Unit> tiled(left, 0, depth);
-        panels([&](const std::byte* panel, int at, int n) {
-            tiled_pairs<Unit, false>(left, pairs, panel, rest, ldx, to + at, ldy, n);
-        });
+            for (int r = row; r < row + some; r += two)
+                with_whole_outputs(at_once, y + r * ldy + at, ldy, outputs - at, add,
+                                   [&](float* to, std::ptrdiff_t ldto) {
+                                       multiply(at_once, (k + 1) / 2, w + at / panel_outputs * panel_bytes, x + r * ldx,
+                                                ldx, to, ldto, add);
+                                   });
     }
 }
 
@@ -147,10 +151,10 @@ void tiled_pair_product(int rows, int outputs, int k, const std::byte* w, std::p
 // Rows of weights by a block of 32 columns of each slab (PairSlab), with the weights rounded to bf16.
 template <class Unit, bool TWO>
 void tiled_slabs(int rows, int k, const float* a, std::ptrdiff_t lda, const std::byte* b, std::ptrdiff_t slab_bytes,
-                 float* c, std::ptrdiff_t ldc, int cols) {
+                 float* c, std::ptrdiff_t ldc) {
     using Sums = PairSums<Unit, TWO>;
     constexpr int at_once = 2 * Sums::depth; // tokens
-    const Sums sums;
+    const Sums sums(nullptr, 0);
     for (int first = 0; first < k; first += slab_depth, b += slab_bytes) {
         const int some = k - first < slab_depth ? k - first : slab_depth;
         alignas(64) std::uint16_t weights[2 * tile_rows][slab_depth];
@@ -170,7 +174,7 @@ void tiled_slabs(int rows, int k, const float* a, std::ptrdiff_t lda, const std:
             sums.add(weights[0] + i, slab_depth, pairs);
         }
     }
-    sums.store(rows, c, ldc, cols);
+    sums.store(c, ldc);
 }
 
 template <class Unit>
@@ -183,8 +187,11 @@ void tiled_slab_product(int m, int n, int k, const float* a, std::ptrdiff_t lda,
         const Tiled<Unit> tiled(rows - second, second, tile_bytes / 4);
         const auto multiply = second > 0 ? tiled_slabs<Unit, true> : tiled_slabs<Unit, false>;
         for (int block = 0; block < blocks; ++block)
-            multiply(rows, k, a + row * lda, lda, b + block * PairSlab::bytes, blocks * PairSlab::bytes,
-                     c + row * ldc + panel_outputs * block, ldc, n - panel_outputs * block);
+            with_whole_outputs(rows, c + row * ldc + panel_outputs * block, ldc, n - panel_outputs * block, false,
+                               [&](float* to, std::ptrdiff_t ldto) {
+                                   multiply(rows, k, a + row * lda, lda, b + block * PairSlab::bytes,
+                                            blocks * PairSlab::bytes, to, ldto);
+                               });
     }
 }
 

@@ -123,7 +123,7 @@ public:
         auto* const pairs = reinterpret_cast<std::uint16_t*>(memory); // in place: rows shrink towards the beginning
         k.round_to_bf16(q.rows * width, scaled, pairs);
         k.product_bf16_pairs(q.rows, scores.cols, q.cols, slabs, panel(q.cols), pairs, width, scores.data,
-                             scores.stride);
+                             scores.stride, false);
     }
     void multiply_values(const std::byte* slabs, View weights, View out) const override {
         kernels().product_pair_slabs(out.rows, out.cols, weights.cols, weights.data, weights.stride, slabs, out.data,

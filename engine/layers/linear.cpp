@@ -95,7 +95,7 @@ void float_product(View x, const Matrix& weight, RowScratch& scratch, View y, Bf
         const std::uint16_t* const rows = scratch.round_to_bf16(x);
         for_outputs(y.cols, outputs_at_once(y.cols), work, [&](int first, int count) {
             k.product_bf16_pairs(x.rows, count, x.cols, band.panel(first / panel_outputs), band.panel_bytes, rows,
-                                 RowScratch::pair_stride(x.cols), y.data + first, y.stride);
+                                 RowScratch::pair_stride(x.cols), y.data + first, y.stride, false);
             bias(first, count);
         });
         return;

@@ -103,7 +103,6 @@ void PairProducts::round_panels(View b, Transpose tb, int first, int count, int 
 }
 
 void PairProducts::multiply(View c, int count, bool add) const {
-    const Kernels& k = kernels();
     const int down = (c.rows + tile_rows - 1) / tile_rows, across = (c.cols + tile_outputs - 1) / tile_outputs;
     const std::ptrdiff_t grain =
         std::max<std::ptrdiff_t>(1, products_per_thread / (std::ptrdiff_t{tile_rows} * tile_outputs * count));
@@ -115,11 +114,8 @@ void PairProducts::multiply(View c, int count, bool add) const {
         const auto* const w =
             reinterpret_cast<const std::byte*>(panels_.data() + static_cast<std::ptrdiff_t>(output) * pairs);
         constexpr std::ptrdiff_t panel_bytes = sizeof(Word) * panel_words;
-        float* const y = c.row(row) + output;
-        if (!add) return k.product_bf16_pairs(rows, outputs, count, w, panel_bytes, x, depth, y, c.stride);
-        alignas(64) float tile[tile_rows * tile_outputs];
-        k.product_bf16_pairs(rows, outputs, count, w, panel_bytes, x, depth, tile, tile_outputs);
-        for (int i = 0; i < rows; ++i) k.add(outputs, tile + i * tile_outputs, y + i * c.stride);
+        kernels().product_bf16_pairs(rows, outputs, count, w, panel_bytes, x, depth, c.row(row) + output, c.stride,
+                                     add);
     });
 }
 

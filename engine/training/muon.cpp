@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "training/muon.h"
 
-#include "core/blas.h"
+#include "kernels/kernels.h"
 #include "model/model.h"
 
 #include <algorithm>
@@ -67,6 +67,14 @@ Orthogonaliser::Orthogonaliser(int most_rows, int most_cols)
     : gram_(size_of(std::min(most_rows, most_cols), std::min(most_rows, most_cols))), polynomial_(gram_.size()),
       product_(size_of(most_rows, most_cols)) {}
 
+void Orthogonaliser::multiply(View a, Transpose ta, View b, Transpose tb, View c, float beta) {
+    if (!pairs_) return gemm(a, ta, b, tb, c, beta);
+    // PairProducts adds to c as it is.
+    if (beta != 0)
+        for (int i = 0; i < c.rows; ++i) kernels().scale(c.cols, beta, c.row(i));
+    (*pairs_)(a, ta, b, tb, c, beta != 0 ? 1.0f : 0.0f);
+}
+
 void Orthogonaliser::operator()(View x) {
     const bool wide = x.rows <= x.cols; // uses the smaller of x x^T and x^T x
     const int n = std::min(x.rows, x.cols);
@@ -75,15 +83,15 @@ void Orthogonaliser::operator()(View x) {
     const View product = view(product_.data(), x.rows, x.cols);
     normalise(values);
     for (int i = 0; i < steps; ++i) {
-        gemm(x, wide ? Transpose::no : Transpose::yes, x, wide ? Transpose::yes : Transpose::no, gram);
-        gemm(gram, Transpose::no, gram, Transpose::no, polynomial);
+        multiply(x, wide ? Transpose::no : Transpose::yes, x, wide ? Transpose::yes : Transpose::no, gram);
+        multiply(gram, Transpose::no, gram, Transpose::no, polynomial);
         for (std::size_t j = 0; j < size_of(n, n); ++j)
             polynomial.data[j] = newton_b * gram.data[j] + newton_c * polynomial.data[j];
         std::copy(values.begin(), values.end(), product.data);
         if (wide)
-            gemm(polynomial, Transpose::no, x, Transpose::no, product, newton_a);
+            multiply(polynomial, Transpose::no, x, Transpose::no, product, newton_a);
         else
-            gemm(x, Transpose::no, polynomial, Transpose::no, product, newton_a);
+            multiply(x, Transpose::no, polynomial, Transpose::no, product, newton_a);
         std::copy_n(product.data, values.size(), values.begin());
     }
 }

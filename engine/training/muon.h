@@ -5,6 +5,9 @@
 
 #include "core/tensor.h"
 #include "model/blueprint.h"
+#include "ops/pair_products.h"
+
+#include <optional>
 
 namespace ordo {
 
@@ -25,8 +28,13 @@ public:
     Orthogonaliser() = default;
     explicit Orthogonaliser(int most_rows, int most_cols);
     void operator()(View x);
+    // From this call on, products round to bf16 and sum in f32, as Jordan et al. do.
+    void multiply_pairs() { pairs_.emplace(); }
 
 private:
+    void multiply(View a, Transpose ta, View b, Transpose tb, View c, float beta = 0);
+
+    std::optional<PairProducts> pairs_; // none: f32
     Buffer<float> gram_, polynomial_, product_;
 };
 

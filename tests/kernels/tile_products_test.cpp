@@ -93,7 +93,7 @@ TEST_P(TiledProducts, OfPairsAreTheManualsToTheBit) {
                 const auto y = exactly<float>(std::ptrdiff_t{rows} * ldy);
                 std::fill_n(y.get(), rows * ldy, -7.0f);
                 set.product_bf16_pairs(rows, outputs, k, reinterpret_cast<const std::byte*>(w.get()), 2 * panel_words,
-                                       x.get(), ldx, y.get(), ldy);
+                                       x.get(), ldx, y.get(), ldy, false);
                 for (int r = 0; r < rows; ++r) {
                     ASSERT_EQ(std::memcmp(y.get() + r * ldy, expected.data() + r * outputs,
                                           sizeof(float) * static_cast<std::size_t>(outputs)),
@@ -159,7 +159,7 @@ TEST_P(TiledProducts, OfWildRowsLeaveOthersAlone) {
     for (int l = 0; l < k; ++l) x[17 * k + l] = 0x007f; // the largest subnormal
     std::vector<float> y(rows * outputs);
     set.product_bf16_pairs(rows, outputs, k, reinterpret_cast<const std::byte*>(w.data()), 4096, x.data(), k, y.data(),
-                           outputs);
+                           outputs, false);
     for (int r = 0; r < rows; ++r)
         for (int j = 0; j < outputs; ++j) {
             const float found = y[r * outputs + j];
