@@ -71,14 +71,16 @@ SOURCES := $(LIB_SOURCES) $(TOOL_SOURCES) $(LAB_SOURCES) $(MAINS) $(TEST_SOURCES
 FUZZERS := $(FUZZ_SOURCES:tests/fuzz/%.cpp=$(BUILD)/%)
 BENCHES := $(BENCH_SOURCES:bench/programs/%.cpp=$(BUILD)/bench_%)
 
-# Files of a folder are compiled several at a time, so that what their headers define is compiled once.
+# Files of a folder are compiled several at a time, so that what their headers define is compiled once: four, and eight tests.
 # A file is compiled alone if it has flags of its own, is changed often, or is left out by some modes.
 ALONE := $(wildcard engine/encoding/*.cpp) engine/kernels/% models/% $(MAINS) tools/lab/% tools/verbs/% bench/% tests/fuzz/% \
-  engine/core/blas.cpp tests/encoding/% tools/terminal/line_reader.cpp tests/kernels/amx_emulated.cpp tests/model/allocation_test.cpp
+  engine/core/blas.cpp tools/terminal/line_reader.cpp tests/kernels/amx_emulated.cpp tests/model/allocation_test.cpp
 object = $(if $(filter $(RELEASED),$1),build/release,$(BUILD))/$(or $(together_$1),$(basename $1)).o
 objects = $(sort $(foreach f,$1,$(call object,$f)))
 ifeq ($(filter help clean uninstall format,$(MAKECMDGOALS)),)
-$(foreach w,$(shell tools/scripts/together.sh $(BUILD) 4 $(filter-out $(ALONE),$(SOURCES))),$(eval together_$(subst =, := ,$w)))
+TOGETHER := $(filter-out $(ALONE),$(SOURCES))
+$(foreach w,$(shell tools/scripts/together.sh $(BUILD) 4 $(filter-out tests/%,$(TOGETHER)); \
+  tools/scripts/together.sh $(BUILD) 8 $(filter tests/%,$(TOGETHER))),$(eval together_$(subst =, := ,$w)))
 endif
 
 # What clang-tidy reads: the file, or the group that it is compiled with.

@@ -13,7 +13,7 @@
 #include <limits>
 
 namespace ordo {
-namespace {
+namespace alibi_test {
 
 constexpr double hidden = -std::numeric_limits<double>::infinity();
 
@@ -180,5 +180,5 @@ TEST(Alibi, TrainsSlopes) {
     EXPECT_EQ(make_encodings("alibi:trained=no", dims)[0]->spec(), "alibi:max=8,power=1");
 }
 
-} // namespace
+} // namespace alibi_test
 } // namespace ordo

@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 namespace ordo {
-namespace {
+namespace contract_test {
 
 struct Case {
     std::string architecture, spec;
@@ -396,5 +396,5 @@ INSTANTIATE_TEST_SUITE_P(Encodings, ThreadsContract, ::testing::ValuesIn(registe
     return name;
 });
 
-} // namespace
+} // namespace contract_test
 } // namespace ordo

@@ -8,7 +8,7 @@
 #include <limits>
 
 namespace ordo {
-namespace {
+namespace cope_test {
 
 using namespace test;
 
@@ -20,7 +20,7 @@ Dims dims() {
 
 // The row after CoPE by the paper's formula, with each position summed anew.
 std::vector<double> expected_row(const std::vector<double>& scores, const std::vector<double>& q,
-                                 const Matrix& weight) {
+                                 const Normals& weight) {
     std::vector<double> out = scores;
     for (std::size_t j = 0; j < scores.size(); ++j) {
         double p = 0;
@@ -33,7 +33,7 @@ std::vector<double> expected_row(const std::vector<double>& scores, const std::v
     return out;
 }
 
-std::vector<double> doubles(const Matrix& m) {
+std::vector<double> doubles(const Normals& m) {
     return {m.values.begin(), m.values.end()};
 }
 
@@ -42,7 +42,7 @@ struct Row {
         for (float& score : scores.values) score += static_cast<float>(mean);
     }
     TileData data;
-    Matrix scores;
+    Normals scores;
 };
 
 TEST(Cope, RowsAreThoseOfThePaper) {
@@ -145,14 +145,14 @@ TEST(Cope, GradientsAreThoseOfTheFormula) {
         for (const int keys : {1, 40, 200}) {
             Single cope("cope:positions=" + std::to_string(positions), dims());
             Row row(keys, -0.5);
-            const Matrix w(1, keys, 9);
-            Matrix ds = w;
+            const Normals w(1, keys, 9);
+            Normals ds = w;
             const std::vector<View> grads = cope.grads_of(0);
             cope.encoding->rescore_backward(ds.view(), row.scores.view(), row.data.tile(0, 1),
                                             row.data.gradient(grads));
 
             std::vector<double> scores = doubles(row.scores), q = doubles(row.data.q);
-            const auto loss = [&](const Matrix& weight) {
+            const auto loss = [&](const Normals& weight) {
                 double sum = 0;
                 const std::vector<double> out = expected_row(scores, q, weight);
                 for (int j = 0; j < keys; ++j) sum += w.at(0, j) * out[j];
@@ -190,5 +190,5 @@ TEST(Cope, ShowsItsVectors) {
     EXPECT_THROW(make_encodings("cope:positions=0", dims()), Error);
 }
 
-} // namespace
+} // namespace cope_test
 } // namespace ordo

@@ -6,7 +6,7 @@
 #include <cmath>
 
 namespace ordo {
-namespace {
+namespace deberta_test {
 
 using namespace test;
 
@@ -40,14 +40,14 @@ TEST(Deberta, ScoresAreThoseOfThePaper) {
         for (const int span : {1, 8, 100})
             for (const Mask mask : masks) {
                 Single deberta("deberta:span=" + std::to_string(span) + ",terms=" + terms, dims(mask));
-                const Matrix& keys = deberta.tensor(1, 0);
-                const Matrix& queries = deberta.tensor(1, terms == "both" ? 1 : 0);
+                const Normals& keys = deberta.tensor(1, 0);
+                const Normals& queries = deberta.tensor(1, terms == "both" ? 1 : 0);
                 const double f = 1 / std::sqrt(terms == "both" ? 3.0 : 2.0);
                 for (const Placing& at : placings()) {
                     TileData data(e, at.queries, at.keys), plain = data;
                     rotate(deberta, data);
                     EXPECT_EQ(data.k.values, plain.k.values);
-                    Matrix scores(data.q.rows, data.k.rows, 3, 0);
+                    Normals scores(data.q.rows, data.k.rows, 3, 0);
                     deberta.encoding->bias(scores.view(), data.tile(1, 2));
                     for (int i = 0; i < scores.rows; ++i)
                         for (int j = 0; j < scores.cols; ++j) {
@@ -86,14 +86,14 @@ TEST(Deberta, GradientsAreThoseOfTheForward) {
             for (const Placing& at : placings()) {
                 Single deberta("deberta:span=7,terms=" + terms, dims(mask));
                 TileData data(e, at.queries, at.keys);
-                const Matrix w = data.masked(mask, Matrix(data.q.rows, data.k.rows, 9, 0.1));
+                const Normals w = data.masked(mask, Normals(data.q.rows, data.k.rows, 9, 0.1));
                 const auto loss = [&] {
                     deberta.prepare(64);
-                    Matrix scores(w.rows, w.cols, 0, 0);
+                    Normals scores(w.rows, w.cols, 0, 0);
                     deberta.encoding->bias(scores.view(), data.tile(0, 1));
                     return dot(scores, w);
                 };
-                Matrix d_scores = w;
+                Normals d_scores = w;
                 const std::vector<View> grads = deberta.grads_of(0);
                 deberta.encoding->bias_backward(d_scores.view(), data.tile(0, 1), data.gradient(grads));
                 if (terms != "p2c") {
@@ -110,7 +110,7 @@ TEST(Deberta, GradientsAreThoseOfTheForward) {
 
 TEST(Deberta, BackwardOfRotateIsItsFactor) {
     Single deberta("deberta", dims());
-    Matrix dx(4, 2 * e, 3), kept = dx;
+    Normals dx(4, 2 * e, 3), kept = dx;
     HeadRows rows{.layer = 1, .first_head = 1, .n_heads = 2, .role = Role::query, .positions = {}};
     deberta.encoding->rotate_backward(dx.view(), dx.view(), rows, {});
     for (std::size_t i = 0; i < dx.values.size(); ++i)
@@ -125,7 +125,7 @@ TEST(Deberta, TilesChangeNoBit) {
     for (const Placing& at : placings()) {
         Single deberta("deberta:span=70", dims());
         TileData data(e, at.queries, at.keys);
-        Matrix all(data.q.rows, data.k.rows, 0, 0);
+        Normals all(data.q.rows, data.k.rows, 0, 0);
         const Tile whole = data.tile(0, 0);
         deberta.encoding->bias(all.view(), whole);
         for (int i = 0; i < data.q.rows; ++i) {
@@ -137,7 +137,7 @@ TEST(Deberta, TilesChangeNoBit) {
             one.first_key = first;
             one.keys = whole.keys.subspan(first, keys);
             one.k = rows_of(whole.k, first, keys);
-            Matrix scores(1, keys, 0, 0);
+            Normals scores(1, keys, 0, 0);
             deberta.encoding->bias(scores.view(), one);
             for (int j = 0; j < keys; ++j)
                 ASSERT_EQ(scores.at(0, j), all.at(i, first + j)) << at.name << " " << i << ", " << j;
@@ -156,5 +156,5 @@ TEST(Deberta, TablesShowTheVectorsByDistance) {
         EXPECT_EQ(row[2], deberta.tensor(1, 1).at(delta(static_cast<int>(row[0]), 0, 3), e + 1));
 }
 
-} // namespace
+} // namespace deberta_test
 } // namespace ordo

@@ -11,7 +11,7 @@
 #include <numeric>
 
 namespace ordo {
-namespace {
+namespace distance_table_test {
 
 // A different number for each row and distance, exact in a float.
 float bias_of(int row, std::int64_t distance) {
@@ -128,5 +128,5 @@ TEST(DistanceTable, SumsGradientsByDistance) {
     }
 }
 
-} // namespace
+} // namespace distance_table_test
 } // namespace ordo

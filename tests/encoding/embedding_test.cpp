@@ -10,7 +10,7 @@
 #include <cmath>
 
 namespace ordo {
-namespace {
+namespace embedding_test {
 
 constexpr int d = 6;
 
@@ -151,5 +151,5 @@ TEST(RotateStretch, TableAndMatrix) {
         }
 }
 
-} // namespace
+} // namespace embedding_test
 } // namespace ordo

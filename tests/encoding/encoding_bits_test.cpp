@@ -4,7 +4,7 @@
 #include "tests/encoding/subject.h"
 
 namespace ordo {
-namespace {
+namespace encoding_bits_test {
 
 // The inputs for every moment of an encoding, on n rows.
 struct Work {
@@ -19,7 +19,7 @@ struct Work {
         segments = subject.segments(ids.size());
     }
     std::vector<int> ids, segments;
-    Rows x, dx, q, dq, scores, out;
+    InnerRows x, dx, q, dq, scores, out;
 };
 
 // All results of the encoding, as one list of numbers.
@@ -33,7 +33,7 @@ std::vector<float> everything(Subject& subject, Work work) {
     const TensorGradients of_layer = stack.gradients_of_layer(0, views);
     const unsigned backward = encodings.backward_moments();
     std::vector<float> all;
-    const auto keep = [&](Rows& block) {
+    const auto keep = [&](InnerRows& block) {
         const std::vector<float> values = block.values();
         all.insert(all.end(), values.begin(), values.end());
     };
@@ -47,13 +47,13 @@ std::vector<float> everything(Subject& subject, Work work) {
     encodings.rotate(work.q.view(), queries);
     if (backward & moment_rotate) encodings.rotate_backward(work.dq.view(), work.q.view(), queries, of_layer);
 
-    Rows state(n, std::max(width, 1), 13), d_state = state, d_input(n, subject.dims.d_model, 15);
+    InnerRows state(n, std::max(width, 1), 13), d_state = state, d_input(n, subject.dims.d_model, 15);
     if (width > 0) {
         encodings.observe(work.x.view(), work.ids, nullptr, state.view());
         encodings.observe_backward(d_state.view(), work.x.view(), work.ids, state.view(), d_input.view(), of_layer);
     }
     // The last queries of head 1, and all keys.
-    Rows k(n, subject.dims.d_head, 16), dk = k, d_tile_q = work.out;
+    InnerRows k(n, subject.dims.d_head, 16), dk = k, d_tile_q = work.out;
     Tile tile{.head = 1, .scale = 0.4f, .first_query = first};
     tile.queries = Positions(work.ids).subspan(first, Work::tile_rows);
     tile.keys = work.ids;
@@ -66,7 +66,7 @@ std::vector<float> everything(Subject& subject, Work work) {
         gradient.query_state = d_state.rows(first, Work::tile_rows);
         gradient.key_state = d_state.view();
     }
-    Rows weights = work.scores, d_weights = weights;
+    InnerRows weights = work.scores, d_weights = weights;
     encodings.bias(work.scores.view(), tile);
     if (backward & moment_bias) encodings.bias_backward(weights.view(), tile, gradient, of_layer);
     encodings.mix(work.out.view(), weights.view(), tile);
@@ -81,12 +81,12 @@ std::vector<float> everything(Subject& subject, Work work) {
     TileGradient of_last = gradient;
     of_last.q = d_tile_q.rows(0, 1);
     if (width > 0) of_last.query_state = d_state.rows(n - 1, 1);
-    Rows row(1, n, 17), d_row(1, n, 18);
+    InnerRows row(1, n, 17), d_row(1, n, 18);
     if (backward & moment_rescore) encodings.rescore_backward(d_row.view(), row.view(), last, of_last, of_layer);
     encodings.rescore(row.view(), last);
 
-    for (Rows* block : {&work.x, &work.dx, &work.q, &work.dq, &work.scores, &work.out, &state, &d_state, &d_input, &dk,
-                        &d_tile_q, &d_weights, &row, &d_row})
+    for (InnerRows* block : {&work.x, &work.dx, &work.q, &work.dq, &work.scores, &work.out, &state, &d_state, &d_input,
+                             &dk, &d_tile_q, &d_weights, &row, &d_row})
         keep(*block);
     for (Tensor& grad : grads) all.insert(all.end(), grad.data(), grad.data() + grad.size());
     return all;
@@ -134,5 +134,5 @@ std::vector<EncodingCase> along_one_axis() {
 
 INSTANTIATE_TEST_SUITE_P(All, EncodingTables, testing::ValuesIn(along_one_axis()), encoding_case_name);
 
-} // namespace
+} // namespace encoding_bits_test
 } // namespace ordo

@@ -5,7 +5,7 @@
 #include <cmath>
 
 namespace ordo {
-namespace {
+namespace fire_test {
 
 constexpr int heads = 3;
 
@@ -185,5 +185,5 @@ TEST(Fire, ShowsItsTable) {
     EXPECT_THROW(make_encodings("fire:threshold=0", dims()), Error);
 }
 
-} // namespace
+} // namespace fire_test
 } // namespace ordo

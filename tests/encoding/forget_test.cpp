@@ -6,7 +6,7 @@
 #include <cmath>
 
 namespace ordo {
-namespace {
+namespace forget_test {
 
 constexpr int d_model = 12, heads = 3;
 using Rows = std::vector<std::vector<double>>;
@@ -259,5 +259,5 @@ TEST(Forget, DeclaresItsStateAndTensors) {
     EXPECT_THROW(std::move(make_encodings("forget", dims()).at(0))->table({}), Error); // without weights
 }
 
-} // namespace
+} // namespace forget_test
 } // namespace ordo

@@ -5,7 +5,7 @@
 #include <cmath>
 
 namespace ordo {
-namespace {
+namespace kerple_test {
 
 Dims dims(Mask mask = Mask::causal) {
     return {.d_model = 24, .n_heads = 3, .d_head = 8, .n_layers = 2, .context = 64, .mask = mask};
@@ -139,5 +139,5 @@ TEST(Kerple, ShowsItsTable) {
     EXPECT_THROW(make_encodings("kerple:kernel=linear", dims()), Error);
 }
 
-} // namespace
+} // namespace kerple_test
 } // namespace ordo

@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 namespace ordo {
-namespace {
+namespace limit_cases_test {
 
 constexpr int length = 40;
 
@@ -92,5 +92,5 @@ TEST(LimitCases, AWindowOfAllTokensHidesNone) {
     }
 }
 
-} // namespace
+} // namespace limit_cases_test
 } // namespace ordo

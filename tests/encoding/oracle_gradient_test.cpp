@@ -7,7 +7,7 @@
 #include <cmath>
 
 namespace ordo {
-namespace {
+namespace oracle_gradient_test {
 
 constexpr double step = 1e-6;
 constexpr float there = 2; // the initial value of gradients that accumulate
@@ -79,7 +79,7 @@ protected:
         if (c.seen.observes()) expect_rows(observing, c.seen.exact_inputs, c.d_inputs, "input");
         expect_tensors(observing);
     }
-    void expect_rows(const auto& loss, LayerOracles::Vectors& values, Rows& found, const std::string& what) {
+    void expect_rows(const auto& loss, LayerOracles::Vectors& values, InnerRows& found, const std::string& what) {
         for (int i = 0; i < n; ++i)
             expect_gradient(loss, values[i], less(found.row(i), there), what + " " + std::to_string(i), 3);
         EXPECT_TRUE(found.guarded());
@@ -98,7 +98,7 @@ protected:
 
 TEST_P(EncodingGradient, Embed) {
     if ((stack.moments() & moment_embed) == 0) return;
-    Rows x(n, subject.dims.d_model, 3), w(n, subject.dims.d_model, 6), dx = w;
+    InnerRows x(n, subject.dims.d_model, 3), w(n, subject.dims.d_model, 6), dx = w;
     ASSERT_EQ(stack.items().size(), 1u); // for sums, each gradient depends on the output of the encoding before
     stack.items()[0]->embed_backward(dx.view(), x.view(), {positions(), segments},
                                      stack.gradients_of_item(0, views_of(grads)));
@@ -126,7 +126,7 @@ TEST_P(EncodingGradient, Rotate) {
     for (const Role role : {Role::query, Role::key}) {
         grads = subject.zeros();
         for (Tensor& grad : grads) std::fill_n(grad.data(), grad.size(), there);
-        Rows x(n, width, 4), w(n, width, 6), y = x, dx = w;
+        InnerRows x(n, width, 4), w(n, width, 6), y = x, dx = w;
         const HeadRows rows{layer, 0, heads, role, positions()};
         encodings.rotate(y.view(), rows);
         encodings.rotate_backward(dx.view(), y.view(), rows, of_layer());
@@ -160,7 +160,7 @@ TEST_P(EncodingGradient, Rotate) {
 struct TileCase {
     TileCase(const Subject& subject, const LayerOracles& oracles, int layer, Positions positions)
         : seen(subject, oracles, layer, positions), dq(seen.q), dk(seen.k), d_state(seen.state), d_inputs(seen.inputs) {
-        for (Rows* rows : {&dq, &dk, &d_inputs}) rows->fill(there);
+        for (InnerRows* rows : {&dq, &dk, &d_inputs}) rows->fill(there);
         d_state.fill(0);
     }
     TileGradient gradient(int first_query, int queries, int keys) {
@@ -176,7 +176,7 @@ struct TileCase {
                                             d_inputs.view(), grads);
     }
     Seen seen;
-    Rows dq, dk, d_state, d_inputs;
+    InnerRows dq, dk, d_state, d_inputs;
 };
 
 TEST_P(EncodingGradient, Bias) {
@@ -184,11 +184,11 @@ TEST_P(EncodingGradient, Bias) {
     TileCase c(subject, exact, layer, positions());
     const int head = subject.dims.n_heads - 1, first = 2, queries = n - first;
     const Tile tile = c.seen.tile(head, first, queries, n);
-    Rows w(queries, n, 6, 0.1);
+    InnerRows w(queries, n, 6, 0.1);
     for (int i = 0; i < queries; ++i)
         for (int j = 0; j < n; ++j)
             if (!subject.sees(first + i, j)) w.view().row(i)[j] = 0;
-    Rows d_scores = w;
+    InnerRows d_scores = w;
     encodings.bias_backward(d_scores.view(), tile, c.gradient(first, queries, n), of_layer());
     EXPECT_EQ(d_scores.values(), w.values());
     const auto loss = [&] {
@@ -209,7 +209,7 @@ TEST_P(EncodingGradient, Rescore) {
     TileCase c(subject, exact, layer, positions());
     const int head = subject.dims.n_heads - 1, query = n - 2, keys = subject.sees(0, n - 1) ? n : query + 1;
     const Tile tile = c.seen.tile(head, query, 1, keys);
-    Rows scores(1, keys, 5), w(1, keys, 6), d_scores = w, before = scores;
+    InnerRows scores(1, keys, 5), w(1, keys, 6), d_scores = w, before = scores;
     encodings.rescore_backward(d_scores.view(), scores.view(), tile, c.gradient(query, 1, keys), of_layer());
     EXPECT_EQ(scores.values(), before.values());
     EXPECT_TRUE(d_scores.guarded());
@@ -228,7 +228,7 @@ TEST_P(EncodingGradient, Mix) {
     TileCase c(subject, exact, layer, positions());
     const int head = subject.dims.n_heads - 1, first = 2, queries = n - first;
     const Tile tile = c.seen.tile(head, first, queries, n);
-    Rows weights(queries, n, 5), d_weights = weights, d_out(queries, subject.dims.d_head, 6), before = d_out;
+    InnerRows weights(queries, n, 5), d_weights = weights, d_out(queries, subject.dims.d_head, 6), before = d_out;
     for (int i = 0; i < queries; ++i)
         for (int j = 0; j < n; ++j)
             if (!subject.sees(first + i, j)) weights.view().row(i)[j] = 0;
@@ -277,5 +277,5 @@ TEST_P(EncodingGradient, Sink) {
 
 INSTANTIATE_TEST_SUITE_P(All, EncodingGradient, testing::ValuesIn(encoding_cases()), encoding_case_name);
 
-} // namespace
+} // namespace oracle_gradient_test
 } // namespace ordo

@@ -6,7 +6,7 @@
 #include <cmath>
 
 namespace ordo {
-namespace {
+namespace oracle_test {
 
 // The tolerance is relative to the largest number in the row.
 void expect_row(const std::vector<double>& found, const std::vector<double>& expected, const std::string& what,
@@ -35,7 +35,7 @@ protected:
 };
 
 TEST_P(EncodingOracle, Embeds) {
-    Rows x(n, subject.dims.d_model, 3), before = x;
+    InnerRows x(n, subject.dims.d_model, 3), before = x;
     stack.embed(x.view(), {positions(), segments});
     for (int i = 0; i < n; ++i) {
         const auto row = static_cast<std::size_t>(i);
@@ -47,7 +47,7 @@ TEST_P(EncodingOracle, Embeds) {
 }
 
 TEST_P(EncodingOracle, EmbedsWithoutSegmentsAsSegmentZero) {
-    Rows x(n, subject.dims.d_model, 3), y = x;
+    InnerRows x(n, subject.dims.d_model, 3), y = x;
     const std::vector<int> zeros(static_cast<std::size_t>(n), 0);
     stack.embed(x.view(), {positions(), {}});
     stack.embed(y.view(), {positions(), zeros});
@@ -62,7 +62,7 @@ TEST_P(EncodingOracle, Observes) {
         const int width = encodings.state_floats();
         ASSERT_EQ(width > 0, (encodings.moments() & moment_observe) != 0);
         if (width == 0) continue;
-        Rows x(n, subject.dims.d_model, 3), before = x, whole(n, width, 5), parts = whole;
+        InnerRows x(n, subject.dims.d_model, 3), before = x, whole(n, width, 5), parts = whole;
         encodings.observe(x.view(), positions(), nullptr, whole.view());
         const float* last = nullptr;
         int first = 0;
@@ -83,7 +83,7 @@ TEST_P(EncodingOracle, Rotates) {
     for (const int layer : {0, 1})
         for (const Role role : {Role::query, Role::key})
             for (const auto& [first, count] : {std::pair{0, heads}, {1, heads - 1}}) {
-                Rows x(n, count * e, 4), before = x;
+                InnerRows x(n, count * e, 4), before = x;
                 stack.layer(layer).rotate(x.view(), {layer, first, count, role, positions()});
                 for (int i = 0; i < n; ++i)
                     for (int h = 0; h < count; ++h) {
@@ -105,7 +105,7 @@ TEST_P(EncodingOracle, Biases) {
         const double tolerance = stack.layer(layer).reads() != 0 ? of_products : 1e-6;
         for (int head = 0; head < subject.dims.n_heads; ++head) {
             const Tile tile = seen.tile(head, 2, n - 2, n);
-            Rows scores(n - 2, n, 5), before = scores;
+            InnerRows scores(n - 2, n, 5), before = scores;
             stack.layer(layer).bias(scores.view(), tile);
             for (int i = 0; i < n - 2; ++i)
                 for (int j = 0; j < n; ++j) {
@@ -129,7 +129,7 @@ TEST_P(EncodingOracle, Rescores) {
         for (int i = 0; i < n; ++i) {
             const int keys = subject.sees(0, n - 1) ? n : i + 1;
             const Tile tile = seen.tile(i % subject.dims.n_heads, i, 1, keys);
-            Rows scores(1, keys, static_cast<std::uint64_t>(20 + i));
+            InnerRows scores(1, keys, static_cast<std::uint64_t>(20 + i));
             std::vector<double> expected = scores.row(0);
             stack.layer(layer).rescore(scores.view(), tile);
             exact.rescore(expected, seen.head, seen.exact, static_cast<std::size_t>(i));
@@ -144,7 +144,7 @@ TEST_P(EncodingOracle, Mixes) {
         const LayerOracles exact = oracles(layer);
         Seen seen(subject, exact, layer, positions());
         const Tile tile = seen.tile(1, 2, n - 2, n);
-        Rows out(n - 2, subject.dims.d_head, 6), before = out, weights(n - 2, n, 7);
+        InnerRows out(n - 2, subject.dims.d_head, 6), before = out, weights(n - 2, n, 7);
         for (int i = 0; i < n - 2; ++i)
             for (int j = 0; j < n; ++j)
                 if (!subject.sees(i + 2, j)) weights.view().row(i)[j] = 0;
@@ -184,7 +184,7 @@ TEST(EncodingOracleAtLength, FollowsTheSession) {
             const auto instead = subject.stack.at_length(length, 16);
             const EncodingStack& stack = instead ? *instead : subject.stack;
             const std::vector<int> at = {0, 1, 15, 39, 500};
-            Rows x(5, 6, 4), before = x;
+            InnerRows x(5, 6, 4), before = x;
             stack.layer(0).rotate(x.view(), {0, 0, 1, Role::key, at});
             for (int i = 0; i < 5; ++i) {
                 std::vector<double> expected = before.row(i);
@@ -200,5 +200,5 @@ TEST(EncodingOracleAtLength, FollowsTheSession) {
         }
 }
 
-} // namespace
+} // namespace oracle_test
 } // namespace ordo

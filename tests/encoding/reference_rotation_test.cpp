@@ -5,7 +5,7 @@
 #include <cmath>
 
 namespace ordo::reference {
-namespace {
+namespace reference_rotation_test {
 
 TEST(RopeOracle, LinearAndNtk) {
     const Subject plain(rope(""), wide), linear(rope(",scaling=linear,factor=4"), wide),
@@ -163,5 +163,5 @@ TEST(XposOracle, ScoresByDistance) {
     }
 }
 
-} // namespace
+} // namespace reference_rotation_test
 } // namespace ordo::reference

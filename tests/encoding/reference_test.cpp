@@ -7,7 +7,7 @@
 #include <cmath>
 
 namespace ordo::reference {
-namespace {
+namespace reference_test {
 
 // ---- Specs --------------------------------------------------------------------------------------
 
@@ -312,5 +312,5 @@ TEST(SinkOracle, IsItsTensor) {
     EXPECT_EQ(Subject("none").oracle().sink(1, 2), -std::numeric_limits<double>::infinity());
 }
 
-} // namespace
+} // namespace reference_test
 } // namespace ordo::reference

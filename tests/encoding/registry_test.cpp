@@ -10,7 +10,7 @@
 #include <set>
 
 namespace ordo {
-namespace {
+namespace registry_test {
 
 const Dims dims{24, 3, 8, 2, 64};
 
@@ -248,5 +248,5 @@ TEST(Registry, EveryEncodingCountsItsOperations) {
         }
 }
 
-} // namespace
+} // namespace registry_test
 } // namespace ordo

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 namespace ordo {
-namespace {
+namespace rope_keys_test {
 
 const Dims dims{24, 3, 8, 2, 64};
 
@@ -36,5 +36,5 @@ TEST(RopeKeys, RefuseWhatChangesNothing) {
         EXPECT_THROW(changed(spec, keys), Error) << spec << ' ' << keys;
 }
 
-} // namespace
+} // namespace rope_keys_test
 } // namespace ordo

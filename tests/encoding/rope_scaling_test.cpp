@@ -6,7 +6,7 @@
 #include <cmath>
 
 namespace ordo {
-namespace {
+namespace rope_scaling_test {
 
 using namespace test;
 
@@ -395,5 +395,5 @@ TEST(RopeScaling, MatrixShowsTheAttentionFactor) {
     EXPECT_EQ(table.rows[5][5], 1);
 }
 
-} // namespace
+} // namespace rope_scaling_test
 } // namespace ordo

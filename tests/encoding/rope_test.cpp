@@ -10,7 +10,7 @@
 #include <cmath>
 
 namespace ordo {
-namespace {
+namespace rope_test {
 
 constexpr int e = 8; // columns of a head
 
@@ -199,5 +199,5 @@ TEST(Rope, AMillionPositionsAwayTheAngleIsRight) {
     }
 }
 
-} // namespace
+} // namespace rope_test
 } // namespace ordo

@@ -5,7 +5,7 @@
 #include <cmath>
 
 namespace ordo {
-namespace {
+namespace sandwich_test {
 
 Dims dims(Mask mask = Mask::causal, int d_model = 24) {
     return {.d_model = d_model, .n_heads = 3, .d_head = 8, .n_layers = 2, .context = 64, .mask = mask};
@@ -97,5 +97,5 @@ TEST(Sandwich, HasNothingToTrainAndAnEvenWidth) {
     EXPECT_THROW(encoding->table({.head = 3}), Error);
 }
 
-} // namespace
+} // namespace sandwich_test
 } // namespace ordo

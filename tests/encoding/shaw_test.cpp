@@ -4,7 +4,7 @@
 #include "tests/encoding/single_encoding.h"
 
 namespace ordo {
-namespace {
+namespace shaw_test {
 
 using namespace test;
 
@@ -23,9 +23,9 @@ TEST(Shaw, ScoresMeetTheVectorOfTheirDistance) {
             Single shaw("shaw:clip=" + std::to_string(clip), dims(mask));
             for (const Placing& at : placings()) {
                 TileData data(6, at.queries, at.keys);
-                Matrix scores(data.q.rows, data.k.rows, 3), before = scores;
+                Normals scores(data.q.rows, data.k.rows, 3), before = scores;
                 shaw.encoding->bias(scores.view(), data.tile(1, 2));
-                const Matrix& keys = shaw.tensor(1, 0);
+                const Normals& keys = shaw.tensor(1, 0);
                 for (int i = 0; i < scores.rows; ++i)
                     for (int j = 0; j < scores.cols; ++j) {
                         if (!data.sees(mask, i, j)) continue;
@@ -45,8 +45,8 @@ TEST(Shaw, OutputsAddTheVectorsOfTheirDistances) {
             Single shaw("shaw:clip=" + std::to_string(clip), dims(mask));
             for (const Placing& at : placings()) {
                 TileData data(6, at.queries, at.keys);
-                Matrix weights = data.masked(mask, Matrix(data.q.rows, data.k.rows, 3, 0.1)), out(data.q.rows, 6, 4),
-                       before = out;
+                Normals weights = data.masked(mask, Normals(data.q.rows, data.k.rows, 3, 0.1)), out(data.q.rows, 6, 4),
+                        before = out;
                 shaw.encoding->mix(out.view(), weights.view(), data.tile(1, 2));
                 for (int i = 0; i < out.rows; ++i)
                     for (int c = 0; c < 6; ++c) {
@@ -62,10 +62,10 @@ TEST(Shaw, OutputsAddTheVectorsOfTheirDistances) {
 
 TEST(Shaw, WithZerosChangesNothing) {
     Single shaw("shaw", dims());
-    for (Matrix& tensor : shaw.tensors[0]) std::fill(tensor.values.begin(), tensor.values.end(), 0.0f);
+    for (Normals& tensor : shaw.tensors[0]) std::fill(tensor.values.begin(), tensor.values.end(), 0.0f);
     shaw.prepare(64);
     TileData data(6, counting(100, 30), counting(0, 130));
-    Matrix scores(30, 130, 3), same = scores, out(30, 6, 4), kept = out;
+    Normals scores(30, 130, 3), same = scores, out(30, 6, 4), kept = out;
     shaw.encoding->bias(scores.view(), data.tile(0, 0));
     shaw.encoding->mix(out.view(), scores.view(), data.tile(0, 0));
     EXPECT_EQ(scores.values, same.values);
@@ -86,25 +86,25 @@ TEST(Shaw, GradientsAreThoseOfTheForward) {
         for (const Placing& at : placings()) {
             Single shaw("shaw:clip=5", dims(mask));
             TileData data(6, at.queries, at.keys);
-            const Matrix w = data.masked(mask, Matrix(data.q.rows, data.k.rows, 9));
+            const Normals w = data.masked(mask, Normals(data.q.rows, data.k.rows, 9));
             const auto loss = [&] {
                 shaw.prepare(64);
-                Matrix scores(w.rows, w.cols, 0, 0);
+                Normals scores(w.rows, w.cols, 0, 0);
                 shaw.encoding->bias(scores.view(), data.tile(0, 1));
                 return dot(scores, w);
             };
-            Matrix d_scores = w;
+            Normals d_scores = w;
             const std::vector<View> grads = shaw.grads_of(0);
             shaw.encoding->bias_backward(d_scores.view(), data.tile(0, 1), data.gradient(grads));
             expect_gradient(data.q, data.dq, loss, at.name + " q", 7);
             expect_gradient(shaw.tensor(0, 0), shaw.grads[0][0], loss, at.name + " keys", 3);
 
-            Matrix weights = data.masked(mask, Matrix(w.rows, w.cols, 10, 0.1)), d_weights(w.rows, w.cols, 0, 0),
-                   d_out(w.rows, 6, 11);
+            Normals weights = data.masked(mask, Normals(w.rows, w.cols, 10, 0.1)), d_weights(w.rows, w.cols, 0, 0),
+                    d_out(w.rows, 6, 11);
             const auto mixed = [&] {
                 shaw.prepare(64);
-                Matrix out(d_out.rows, 6, 0, 0);
-                Matrix seen = data.masked(mask, weights);
+                Normals out(d_out.rows, 6, 0, 0);
+                Normals seen = data.masked(mask, weights);
                 shaw.encoding->mix(out.view(), seen.view(), data.tile(0, 1));
                 return dot(out, d_out);
             };
@@ -121,8 +121,8 @@ TEST(Shaw, TilesChangeNoBit) {
     for (const Placing& at : placings()) {
         Single shaw("shaw:clip=70", dims());
         TileData data(6, at.queries, at.keys);
-        Matrix all(data.q.rows, data.k.rows, 0, 0), out(data.q.rows, 6, 0, 0);
-        Matrix weights = data.masked(Mask::causal, Matrix(data.q.rows, data.k.rows, 8, 0.1));
+        Normals all(data.q.rows, data.k.rows, 0, 0), out(data.q.rows, 6, 0, 0);
+        Normals weights = data.masked(Mask::causal, Normals(data.q.rows, data.k.rows, 8, 0.1));
         const int n = data.k.rows;
         const Tile whole = data.tile(0, 0);
         shaw.encoding->bias(all.view(), whole);
@@ -134,7 +134,7 @@ TEST(Shaw, TilesChangeNoBit) {
             one.first_query = whole.first_query + i;
             one.queries = whole.queries.subspan(i, 1);
             one.keys = whole.keys.subspan(0, keys);
-            Matrix scores(1, keys, 0, 0), alone(1, 6, 0, 0);
+            Normals scores(1, keys, 0, 0), alone(1, 6, 0, 0);
             shaw.encoding->bias(scores.view(), one);
             shaw.encoding->mix(alone.view(), cols_of(rows_of(weights.view(), i, 1), 0, keys), one);
             for (int j = 0; j < keys; ++j) ASSERT_EQ(scores.at(0, j), all.at(i, j)) << at.name << " " << i << ", " << j;
@@ -154,5 +154,5 @@ TEST(Shaw, TableShowsTheVectorsByDistance) {
     EXPECT_THROW(make_encodings("shaw", dims()).at(0)->table({}), Error) << "there are no weights";
 }
 
-} // namespace
+} // namespace shaw_test
 } // namespace ordo

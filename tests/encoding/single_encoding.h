@@ -25,8 +25,8 @@ inline std::vector<int> counting(int first, int n) {
 }
 
 // An owned matrix of normally distributed numbers.
-struct Matrix {
-    Matrix(int n, int width, std::uint64_t seed, double deviation = 1)
+struct Normals {
+    Normals(int n, int width, std::uint64_t seed, double deviation = 1)
         : values(normals(static_cast<std::size_t>(n) * static_cast<std::size_t>(width), seed, deviation)), rows(n),
           cols(width) {}
     View view() { return ordo::view(values.data(), rows, cols); }
@@ -61,17 +61,17 @@ public:
         for (int layer = 0; layer < dims.n_layers; ++layer) encoding->bind(layer, views(tensors[layer]));
         encoding->prepare(n_positions);
     }
-    static std::vector<View> views(std::vector<Matrix>& matrices) {
+    static std::vector<View> views(std::vector<Normals>& matrices) {
         std::vector<View> out;
-        for (Matrix& matrix : matrices) out.push_back(matrix.view());
+        for (Normals& matrix : matrices) out.push_back(matrix.view());
         return out;
     }
     std::vector<View> grads_of(int layer) { return views(grads[layer]); }
-    Matrix& tensor(int layer, int i) { return tensors[layer][i]; }
+    Normals& tensor(int layer, int i) { return tensors[layer][i]; }
 
     Dims dims;
     std::unique_ptr<Encoding> encoding;
-    std::vector<std::vector<Matrix>> tensors, grads; // of each layer
+    std::vector<std::vector<Normals>> tensors, grads; // of each layer
 };
 
 // Queries and keys of one head: the queries are the last tokens of the keys.
@@ -92,7 +92,7 @@ struct TileData {
     }
     bool sees(Mask mask, int i, int j) const { return mask == Mask::bidirectional || j <= k.rows - q.rows + i; }
     // m [n_queries, n_keys] with zeros where the mask hides a key, as for softmax and its gradient.
-    Matrix masked(Mask mask, Matrix m) const {
+    Normals masked(Mask mask, Normals m) const {
         for (int i = 0; i < m.rows; ++i)
             for (int j = 0; j < m.cols; ++j)
                 if (!sees(mask, i, j)) m.view().row(i)[j] = 0;
@@ -101,10 +101,10 @@ struct TileData {
     TileGradient gradient(std::span<const View> tensors) { return {dq.view(), dk.view(), {}, {}, tensors}; }
 
     std::vector<int> query_ids, key_ids;
-    Matrix q, k, dq, dk;
+    Normals q, k, dq, dk;
 };
 
-inline double dot(const Matrix& a, const Matrix& b) {
+inline double dot(const Normals& a, const Normals& b) {
     double sum = 0;
     for (std::size_t i = 0; i < a.values.size(); ++i) sum += static_cast<double>(a.values[i]) * b.values[i];
     return sum;
@@ -112,7 +112,7 @@ inline double dot(const Matrix& a, const Matrix& b) {
 
 // Compares found [..] with the gradient of loss() with respect to every `step`-th variable.
 template <class Loss>
-void expect_gradient(Matrix& variables, const Matrix& found, const Loss& loss, const std::string& what, int step = 1,
+void expect_gradient(Normals& variables, const Normals& found, const Loss& loss, const std::string& what, int step = 1,
                      float h = 0.0625f) {
     ASSERT_EQ(variables.values.size(), found.values.size());
     double size = 0;

@@ -3,7 +3,7 @@
 #include "tests/encoding/bias_formula.h"
 
 namespace ordo {
-namespace {
+namespace sink_test {
 
 Dims dims() {
     return {.d_model = 24, .n_heads = 3, .d_head = 8, .n_layers = 2, .context = 64};
@@ -42,5 +42,5 @@ TEST(Sink, ShowsItsLogits) {
     EXPECT_THROW(std::move(make_encodings("sink", dims()).at(0))->table({}), Error); // without weights
 }
 
-} // namespace
+} // namespace sink_test
 } // namespace ordo

@@ -9,7 +9,7 @@
 #include <cmath>
 
 namespace ordo {
-namespace {
+namespace sinusoidal_test {
 
 using Numbers = std::vector<std::vector<double>>;
 
@@ -261,5 +261,5 @@ TEST(Sinusoidal, AMillionPositionsAwayTheAngleIsRight) {
     }
 }
 
-} // namespace
+} // namespace sinusoidal_test
 } // namespace ordo

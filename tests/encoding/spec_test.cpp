@@ -8,7 +8,7 @@
 #include <cmath>
 
 namespace ordo {
-namespace {
+namespace spec_test {
 
 const Dims dims{24, 3, 8, 2, 64};
 
@@ -348,5 +348,5 @@ TEST(Spec, NearestIsByEdits) {
     EXPECT_EQ(nearest(std::string(100000, 'a'), words), "");
 }
 
-} // namespace
+} // namespace spec_test
 } // namespace ordo

@@ -9,7 +9,7 @@
 #include <cmath>
 
 namespace ordo {
-namespace {
+namespace stack_test {
 
 const Dims dims{24, 3, 8, 4, 64};
 
@@ -375,5 +375,5 @@ TEST(EncodingStack, AtALengthSharesWhatStaysAndBindsWhatChanges) {
     EXPECT_EQ(of_other, 60);
 }
 
-} // namespace
+} // namespace stack_test
 } // namespace ordo

@@ -95,9 +95,9 @@ inline std::string encoding_case_name(const testing::TestParamInfo<EncodingCase>
 }
 
 // Rows of normally distributed numbers inside a wider block of memory, whose rest must stay unchanged.
-class Rows {
+class InnerRows {
 public:
-    Rows(int rows, int cols, std::uint64_t seed, double deviation = 1)
+    InnerRows(int rows, int cols, std::uint64_t seed, double deviation = 1)
         : block_(static_cast<std::size_t>(rows * (cols + 3)), guard), rows_(rows), cols_(cols) {
         const Random random(seed, 7);
         for (int i = 0; i < rows; ++i)
@@ -308,7 +308,7 @@ struct Seen {
     const LayerEncodings& encodings;
     Positions at;
     int n;
-    Rows inputs, q, k, state;
+    InnerRows inputs, q, k, state;
     reference::Head head; // for the last tile
     LayerOracles::Vectors exact_inputs;
     LayerOracles::Sequence exact;

@@ -5,7 +5,7 @@
 #include <cmath>
 
 namespace ordo {
-namespace {
+namespace t5_test {
 
 Dims dims(Mask mask = Mask::causal) {
     return {.d_model = 24, .n_heads = 3, .d_head = 8, .n_layers = 2, .context = 64, .mask = mask};
@@ -136,5 +136,5 @@ TEST(T5, RefusesWhatMakesNoBuckets) {
     EXPECT_EQ(make_encodings("t5:buckets=2,distance=2", dims()).at(0)->spec(), "t5:buckets=2,distance=2");
 }
 
-} // namespace
+} // namespace t5_test
 } // namespace ordo

@@ -7,7 +7,7 @@
 #include <cmath>
 
 namespace ordo {
-namespace {
+namespace table_test {
 
 // Vaswani et al. 2017, section 3.5.
 TEST(EncodingTable, HasSinusoidsOfThePaper) {
@@ -56,5 +56,5 @@ TEST(EncodingTable, RefusesSumsNothingAndUnknownParts) {
     EXPECT_NE(message("ropes", {}), "");
 }
 
-} // namespace
+} // namespace table_test
 } // namespace ordo

@@ -12,7 +12,7 @@
 #include <algorithm>
 
 namespace ordo {
-namespace {
+namespace trainable_test {
 
 const Dims dims{24, 3, 8, 4, 64};
 
@@ -152,5 +152,5 @@ TEST(InitialValues, AreNormalUniformConstantOrTheEncodingsOwn) {
     EXPECT_NE(given, first);
 }
 
-} // namespace
+} // namespace trainable_test
 } // namespace ordo

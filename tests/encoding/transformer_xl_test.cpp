@@ -6,7 +6,7 @@
 #include <cmath>
 
 namespace ordo {
-namespace {
+namespace transformer_xl_test {
 
 using namespace test;
 
@@ -54,7 +54,7 @@ TEST(TransformerXl, ScoresAreThoseOfThePaper) {
                     for (int c = 0; c < e; ++c)
                         ASSERT_FLOAT_EQ(data.q.values[i * e + c],
                                         static_cast<float>(plain.q.at(i, c) + xl.tensor(1, 1).at(2, c)));
-                Matrix scores(data.q.rows, data.k.rows, 3), before = scores;
+                Normals scores(data.q.rows, data.k.rows, 3), before = scores;
                 xl.encoding->bias(scores.view(), data.tile(1, 2));
                 for (int i = 0; i < scores.rows; ++i)
                     for (int j = 0; j < scores.cols; ++j)
@@ -67,7 +67,7 @@ TEST(TransformerXl, ScoresAreThoseOfThePaper) {
 TEST(TransformerXl, KeysStayAndHeadsHaveTheirOwnU) {
     Single xl("transformer-xl", dims());
     const std::vector<int> at = {4, 9};
-    Matrix x(2, 2 * e, 1), same = x;
+    Normals x(2, 2 * e, 1), same = x;
     HeadRows rows{.layer = 1, .first_head = 1, .n_heads = 2, .role = Role::key, .positions = Positions(at)};
     xl.encoding->rotate(x.view(), rows);
     EXPECT_EQ(x.values, same.values);
@@ -84,7 +84,7 @@ TEST(TransformerXl, TablesAndTilesChangeNoBit) {
     Single none("transformer-xl", dims(), 0), some("transformer-xl", dims(), 70), all("transformer-xl", dims(), 4000);
     for (const Placing& at : placings()) {
         TileData data(e, at.queries, at.keys);
-        Matrix a(data.q.rows, data.k.rows, 0, 0), b = a, c = a;
+        Normals a(data.q.rows, data.k.rows, 0, 0), b = a, c = a;
         none.encoding->bias(a.view(), data.tile(0, 1));
         some.encoding->bias(b.view(), data.tile(0, 1));
         all.encoding->bias(c.view(), data.tile(0, 1));
@@ -95,7 +95,7 @@ TEST(TransformerXl, TablesAndTilesChangeNoBit) {
             one.q = rows_of(one.q, i, 1);
             one.queries = one.queries.subspan(i, 1);
             one.keys = one.keys.subspan(0, i + 1);
-            Matrix alone(1, i + 1, 0, 0);
+            Normals alone(1, i + 1, 0, 0);
             some.encoding->bias(alone.view(), one);
             for (int j = 0; j <= i; ++j) ASSERT_EQ(alone.at(0, j), a.at(i, j)) << at.name << " " << i << ", " << j;
         }
@@ -107,7 +107,7 @@ TEST(TransformerXl, WithZerosChangesNothing) {
     for (const int t : {0, 1, 2}) std::fill(xl.tensor(0, t).values.begin(), xl.tensor(0, t).values.end(), 0.0f);
     xl.prepare(64);
     TileData data(e, counting(100, 30), counting(0, 130)), same = data;
-    Matrix scores(30, 130, 3), before = scores;
+    Normals scores(30, 130, 3), before = scores;
     add_u(xl, data, 0, 0);
     xl.encoding->bias(scores.view(), data.tile(0, 0));
     EXPECT_EQ(scores.values, before.values);
@@ -118,18 +118,18 @@ TEST(TransformerXl, WithZerosChangesNothing) {
 void expect_gradients(const std::string& spec, const Placing& at, int step) {
     Single xl(spec, dims(), 70);
     TileData data(e, at.queries, at.keys);
-    const Matrix w(data.q.rows, data.k.rows, 9, 0.1);
+    const Normals w(data.q.rows, data.k.rows, 9, 0.1);
     const auto loss = [&] { // of the queries before ROTATE, without the content's product
         xl.prepare(70);
         TileData turned = data;
         add_u(xl, turned, 0, 1);
-        Matrix scores(w.rows, w.cols, 0, 0);
+        Normals scores(w.rows, w.cols, 0, 0);
         xl.encoding->bias(scores.view(), turned.tile(0, 1));
         return dot(scores, w);
     };
     TileData turned = data;
     add_u(xl, turned, 0, 1);
-    Matrix d_scores = w;
+    Normals d_scores = w;
     const std::vector<View> grads = xl.grads_of(0);
     xl.encoding->bias_backward(d_scores.view(), turned.tile(0, 1), turned.gradient(grads));
     expect_gradient(data.q, turned.dq, loss, at.name + " q", 7 * step);
@@ -153,7 +153,7 @@ TEST(TransformerXl, GradientsAreThoseOfTheForward) {
 
 TEST(TransformerXl, ContentHandsItsGradientToU) {
     Single xl("transformer-xl", dims());
-    Matrix dx(4, 2 * e, 3), kept = dx;
+    Normals dx(4, 2 * e, 3), kept = dx;
     const std::vector<int> at = counting(0, 4);
     const std::vector<View> grads = xl.grads_of(1);
     HeadRows rows{.layer = 1, .first_head = 1, .n_heads = 2, .role = Role::query, .positions = Positions(at)};
@@ -184,5 +184,5 @@ TEST(TransformerXl, TablesShowSinusoidsAndVectors) {
     EXPECT_THROW(make_encodings("transformer-xl:width=3", dims()), Error);
 }
 
-} // namespace
+} // namespace transformer_xl_test
 } // namespace ordo

@@ -6,7 +6,7 @@
 #include <limits>
 
 namespace ordo {
-namespace {
+namespace xpos_test {
 
 using namespace test;
 
@@ -115,5 +115,5 @@ TEST(Xpos, SpecAndTables) {
     EXPECT_NEAR(make("xpos")->table({.part = "frequency"}).rows[3][2], (0.75 + 0.4) / 1.4, 1e-15);
 }
 
-} // namespace
+} // namespace xpos_test
 } // namespace ordo
