@@ -126,20 +126,24 @@ void panel_product(int rows, int outputs, int k, const std::byte* w, std::ptrdif
 
 #if defined(__AVX512BF16__)
 // As panel_tile of Bf16Panel, with rows of bf16: a broadcast pair of x is multiplied with pairs of 16 outputs.
-template <int ROWS>
-inline void pair_tile(int pairs, const std::byte* w, const std::uint16_t* x, std::ptrdiff_t ldx, float* y,
-                      std::ptrdiff_t ldy, int outputs, bool add) {
-    alignas(64) floats acc[ROWS][panel_vectors] = {};
+template <int ROWS, int PANELS>
+inline void pair_tile(int pairs, const std::byte* w, std::ptrdiff_t panel_bytes, const std::uint16_t* x,
+                      std::ptrdiff_t ldx, float* y, std::ptrdiff_t ldy, int outputs, bool add) {
+    constexpr int vectors = PANELS * panel_vectors;
+    alignas(64) floats acc[ROWS][vectors] = {};
     for (int r = 0; add && r < ROWS; ++r) load_outputs(y + r * ldy, outputs, acc[r]);
     for (int l = 0; l < pairs; ++l, w += 128) {
-        prefetch<halves_ahead, 128>(w);
-        __m512bh weights[panel_vectors];
-        for (int v = 0; v < panel_vectors; ++v) weights[v] = reinterpret_cast<__m512bh>(_mm512_loadu_si512(w + 64 * v));
+        __m512bh weights[vectors];
+        for (int v = 0; v < vectors; ++v) {
+            const std::byte* const from = w + v / panel_vectors * panel_bytes + v % panel_vectors * 64;
+            prefetch<halves_ahead, 64>(from);
+            weights[v] = reinterpret_cast<__m512bh>(_mm512_loadu_si512(from));
+        }
         for (int r = 0; r < ROWS; ++r) { // uses a row's pair before loading the next one: more do not fit the registers
             int pair;
             __builtin_memcpy(&pair, x + r * ldx + 2 * l, sizeof pair);
             const auto both = reinterpret_cast<__m512bh>(_mm512_set1_epi32(pair));
-            for (int v = 0; v < panel_vectors; ++v)
+            for (int v = 0; v < vectors; ++v)
                 acc[r][v] =
                     reinterpret_cast<floats>(_mm512_dpbf16_ps(reinterpret_cast<__m512>(acc[r][v]), weights[v], both));
         }
@@ -151,14 +155,20 @@ template <int ROWS>
 inline int pair_rows(int row, int rows, int pairs, const std::byte* w, const std::uint16_t* x, std::ptrdiff_t ldx,
                      float* y, std::ptrdiff_t ldy, int outputs, bool add) {
     for (; row + ROWS <= rows; row += ROWS)
-        pair_tile<ROWS>(pairs, w, x + row * ldx, ldx, y + row * ldy, ldy, outputs, add);
+        pair_tile<ROWS, 1>(pairs, w, 0, x + row * ldx, ldx, y + row * ldy, ldy, outputs, add);
     return row;
 }
 
 void pair_product(int rows, int outputs, int k, const std::byte* w, std::ptrdiff_t panel_bytes, const std::uint16_t* x,
                   std::ptrdiff_t ldx, float* y, std::ptrdiff_t ldy, bool add) {
-    for (int at = 0; at < outputs; at += panel_outputs, w += panel_bytes) {
-        const int left = outputs - at < panel_outputs ? outputs - at : panel_outputs, pairs = (k + 1) / 2;
+    const int pairs = (k + 1) / 2;
+    int at = 0;
+    // A row alone takes two short panels at once, such as a cache's keys: the sums of one would wait for each other.
+    if (rows == 1 && pairs <= 128)
+        for (; outputs - at >= 2 * panel_outputs; at += 2 * panel_outputs, w += 2 * panel_bytes)
+            pair_tile<1, 2>(pairs, w, panel_bytes, x, ldx, y + at, ldy, 2 * panel_outputs, add);
+    for (; at < outputs; at += panel_outputs, w += panel_bytes) {
+        const int left = outputs - at < panel_outputs ? outputs - at : panel_outputs;
         int row = pair_rows<tiles.panel_rows>(0, rows, pairs, w, x, ldx, y + at, ldy, left, add);
         row = pair_rows<4>(row, rows, pairs, w, x, ldx, y + at, ldy, left, add);
         pair_rows<1>(row, rows, pairs, w, x, ldx, y + at, ldy, left, add);

@@ -86,14 +86,14 @@ TEST(LabExtrapolate, LengthsMustDivideOneAnother) {
 
 TEST(LabExtrapolate, SaysThatNothingCouldBeTested) {
     Result result;
-    judge({}, result);
+    judge(std::span<const Extrapolation>(), result);
     EXPECT_EQ(result.found.at(0), "None of the expectations could be tested with these models and lengths.");
 }
 
 // Press et al. 2022, table 2: the best method is nowhere worse than the methods it is compared with.
 TEST(LabExtrapolate, PublishedFiguresAgreeWithOneAnother) {
     Result result;
-    judge({}, result);
+    judge(std::span<const Extrapolation>(), result);
     const tools::Figures& published = test::table(result, "published");
     ASSERT_EQ(published.rows.size(), 4u);
     for (const auto& row : published.rows)
