@@ -301,8 +301,11 @@ TEST_P(PairSlabs, ProductsOfAnyShape) {
 INSTANTIATE_TEST_SUITE_P(InstructionSets, KernelSet,
                          testing::ValuesIn(available_kernels().begin(), available_kernels().end()),
                          [](const auto& set) { return std::string(set.param->name); });
-INSTANTIATE_TEST_SUITE_P(InstructionSets, PairSlabs, testing::ValuesIn(test::tested_kernels()),
-                         [](const auto& set) { return std::string(set.param->name); });
+INSTANTIATE_TEST_SUITE_P(InstructionSets, PairSlabs, testing::ValuesIn(test::tested_kernels()), [](const auto& set) {
+    std::string name = set.param->name;
+    std::replace(name.begin(), name.end(), '-', '_');
+    return name;
+});
 
 } // namespace
 } // namespace ordo
