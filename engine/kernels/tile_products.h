@@ -47,7 +47,8 @@ public:
 // ---- bf16 by bf16 -----------------------------------------------------------------------------
 
 // Sums of up to 16 rows, or with TWO up to 32, by 32 outputs. TDPBF16PS sums even and odd k separately within 32 k, and
-// then adds both to the output. A row therefore has the same bits in any tile. k is padded with zeros to a multiple of 32.
+// then adds both to the output. A row therefore has the same bits in any tile. k is padded with zeros to a multiple of
+// 32.
 template <class Unit, bool TWO>
 struct PairSums {
     static constexpr int depth = tile_bytes / 4; // pairs at once

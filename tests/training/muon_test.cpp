@@ -28,8 +28,8 @@ double dot_of_rows(View a, int i, View b, int j) {
     return sum;
 }
 
-// x = U S V^T of a = U D V^T, with S near 1: x x^T has eigenvalues near 1, and x a^T = U S D U^T is symmetric. The steps
-// move singular values between 0.7 and 1.2 and do not settle, so that single numbers may differ more.
+// x = U S V^T of a = U D V^T, with S near 1: x x^T has eigenvalues near 1, and x a^T = U S D U^T is symmetric. The
+// steps move singular values between 0.7 and 1.2 and do not settle, so that single numbers may differ more.
 void expect_nearly_orthogonal(View x, View a) {
     double odd = 0, all = 0, trace = 0, square = 0;
     for (int i = 0; i < x.rows; ++i)
