@@ -71,7 +71,7 @@ SOURCES := $(LIB_SOURCES) $(TOOL_SOURCES) $(LAB_SOURCES) $(MAINS) $(TEST_SOURCES
 FUZZERS := $(FUZZ_SOURCES:tests/fuzz/%.cpp=$(BUILD)/%)
 BENCHES := $(BENCH_SOURCES:bench/programs/%.cpp=$(BUILD)/bench_%)
 
-# Files of a folder are compiled several at a time, so that what their headers define is compiled once: four, and eight tests.
+# Files of a folder are compiled several at a time (tests eight at a time), so that their headers are compiled once.
 # A file is compiled alone if it has flags of its own, is changed often, or is left out by some modes.
 ALONE := $(wildcard engine/encoding/*.cpp) engine/kernels/% models/% $(MAINS) tools/lab/% tools/verbs/% bench/% tests/fuzz/% \
   engine/core/blas.cpp tools/terminal/line_reader.cpp tests/kernels/amx_emulated.cpp tests/model/allocation_test.cpp
@@ -83,8 +83,8 @@ $(foreach w,$(shell tools/scripts/together.sh $(BUILD) 4 $(filter-out tests/%,$(
   tools/scripts/together.sh $(BUILD) 8 $(filter tests/%,$(TOGETHER))),$(eval together_$(subst =, := ,$w)))
 endif
 
-# What clang-tidy reads: the file, or the group that it is compiled with.
-unit = $(if $(together_$1),$(BUILD)/$(together_$1).cpp,$1)
+# What clang-tidy reads: the file, or the group that it is compiled with. make sweeps reads each file by itself.
+unit = $(if $(SWEEPS),$1,$(if $(together_$1),$(BUILD)/$(together_$1).cpp,$1))
 TO_TIDY := $(wildcard $(if $(SWEEPS),$(SOURCES),$(filter-out tests/% tools/lab/%,$(SOURCES))))
 TIDIED := $(sort $(foreach f,$(TO_TIDY),build/tidy/$(call unit,$f)))
 
@@ -159,9 +159,7 @@ build/tidy/%.cpp: %.cpp .clang-tidy
 	$(Q)clang-tidy --quiet $< -- $(filter-out -W%,$(FLAGS) $(FILE_FLAGS)) 2>$@.log || { cat $@.log >&2; false; }
 	@touch $@
 
-ifeq ($(MODE),release)
-$(foreach f,$(TO_TIDY),$(eval build/tidy/$(call unit,$f): $(call object,$f)))
-endif
+$(foreach f,$(TO_TIDY),$(eval build/tidy/$(call unit,$f): $f $(if $(filter release,$(MODE)),$(call object,$f))))
 
 # Kept, and made again when one is missing, as .SECONDARY would not.
 .PRECIOUS: $(BUILD)/%.o

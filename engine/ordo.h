@@ -149,9 +149,9 @@ private:
     std::unique_ptr<const Impl> impl_;
 };
 
-// The type of a session's keys and values. f16 and bf16 take half the memory of f32. bf16 rounds more than f16; where
-// the processor multiplies pairs of bf16, long prompts are fastest with it. q8_0, blocks of 32 bytes that share a
-// scale, takes a little more than a quarter if the heads are whole blocks wide (the last block is padded). Both round.
+// The type of a session's keys and values. f16 and bf16 take half the memory of f32; q8_0, blocks of 32 bytes that
+// share a scale, a little more than a quarter. bf16 and q8_0 pad each head to a multiple of 32. All three round, f16
+// least. Where the processor multiplies pairs of bf16, a bf16 cache makes prompts at depth faster.
 enum class CacheType { f32, f16, q8_0, bf16 };
 
 struct SessionOptions {

@@ -48,7 +48,8 @@ struct ExpRow {
 // y [rows, outputs] = x [rows, k] * weights^T
 using PanelProduct = void (*)(int rows, int outputs, int k, const std::byte* w, std::ptrdiff_t panel_bytes,
                               const float* x, std::ptrdiff_t ldx, float* y, std::ptrdiff_t ldy);
-// The same for rows of bf16, ldx apart; k is rounded up to even and padded with 0. With add, it is added to y.
+// The same for rows of bf16, ldx apart; k is rounded up to even and padded with 0. With add, the sums start
+// from y instead of 0.
 using PairProduct = void (*)(int rows, int outputs, int k, const std::byte* w, std::ptrdiff_t panel_bytes,
                              const std::uint16_t* x, std::ptrdiff_t ldx, float* y, std::ptrdiff_t ldy, bool add);
 using QuantProduct = void (*)(int rows, int outputs, int k, const std::byte* w, std::ptrdiff_t panel_bytes,
@@ -83,7 +84,8 @@ struct Kernels {
     PanelProduct product_f32, product_f16, product_bf16;
     // bf16 by bf16, twice as fast, where the machine multiplies pairs at once; otherwise null.
     PairProduct product_bf16_pairs;
-    void (*round_to_bf16)(int n, const float* x, std::uint16_t* y); // to nearest; null where that product is
+    void (*round_to_bf16)(int n, const float* x,
+                          std::uint16_t* y); // to nearest; y may be x; null where that product is
     QuantProduct product_q8_0, product_q4_0, product_q5_0, product_q4_K, product_q5_K, product_q6_K;
     QuantProduct product_q4_1, product_q5_1, product_iq4_nl, product_q2_K, product_q3_K, product_iq4_xs;
     // n a multiple of 32. A value that is not finite makes its block's scale NaN.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Products on tiles, included after super_panels.h by amx.cpp and by its twin in the tests, which computes each
-// instruction as in Intel's manual. Unit is one of the two:
+// Products on tiles, included after slabs.h and super_panels.h by amx.cpp and by its twin in the tests, which computes
+// each instruction as in Intel's manual. Unit is one of the two:
 //   configure(config), release()        for the calling thread
 //   zero<T>()                           tile T to zeros
 //   load<T>(p, stride), store<T>(...)   its rows, stride bytes apart
@@ -53,7 +53,7 @@ template <class Unit, bool TWO>
 struct PairSums {
     static constexpr int depth = tile_bytes / 4; // pairs at once
 
-    // From 0, or from y on, if it has all 32 outputs.
+    // The sums start from 0 if y is null, else from y, which has all 32 outputs.
     PairSums(const float* y, std::ptrdiff_t ldy) {
         if (y == nullptr) {
             Unit::template zero<0>();
@@ -131,7 +131,7 @@ template <class Unit>
 void tiled_pair_product(int rows, int outputs, int k, const std::byte* w, std::ptrdiff_t panel_bytes,
                         const std::uint16_t* x, std::ptrdiff_t ldx, float* y, std::ptrdiff_t ldy, bool add) {
     constexpr int two = 2 * tile_rows;
-    for (int row = 0, some = 0; row < rows; row += some) { // first all that fill two tiles
+    for (int row = 0, some = 0; row < rows; row += some) { // rows that fill two tiles come first
         const int left = rows - row, at_once = left < two ? left : two;
         const int second = at_once > tile_rows ? at_once - tile_rows : 0;
         some = left < two ? left : left / two * two;
@@ -156,17 +156,18 @@ void tiled_slabs(int rows, int k, const float* a, std::ptrdiff_t lda, const std:
     using Sums = PairSums<Unit, TWO>;
     constexpr int at_once = 2 * Sums::depth; // tokens
     const Sums sums(nullptr, 0);
+    alignas(64) std::uint16_t weights[2 * tile_rows][slab_depth];
+    alignas(64) std::byte left[Sums::depth * panel_row_bytes];
     for (int first = 0; first < k; first += slab_depth, b += slab_bytes) {
         const int some = k - first < slab_depth ? k - first : slab_depth;
-        alignas(64) std::uint16_t weights[2 * tile_rows][slab_depth];
         for (int r = 0; r < rows; ++r) {
             Unit::round(some, a + r * lda + first, weights[r]);
             for (int i = some; i < slab_depth; ++i) weights[r][i] = 0;
         }
         for (int i = 0; i < some; i += at_once) {
             const std::byte* pairs = b + i / 2 * panel_row_bytes;
-            alignas(64) std::byte left[Sums::depth * panel_row_bytes] = {};
             if (const int n = some - i; n < at_once) { // what follows may belong to later tokens
+                __builtin_memset(left, 0, sizeof left);
                 __builtin_memcpy(left, pairs, static_cast<std::size_t>((n + 1) / 2 * panel_row_bytes));
                 for (int o = 0; n % 2 != 0 && o < panel_outputs; ++o)
                     left[n / 2 * panel_row_bytes + 4 * o + 2] = left[n / 2 * panel_row_bytes + 4 * o + 3] = {};

@@ -96,6 +96,7 @@ public:
     std::size_t token_bytes(int d) const override { return 2 * columns(d); }
     void write_key(const float* key, int d, std::byte* to, int i) const override {
         for (int j = 0; j < d; ++j) write(key_at(to, d, i, j), key[j]);
+        if (d % 2 != 0) write(key_at(to, d, i, d), 0); // multiplied with the query's 0
     }
     void write_value(const float* value, int d, std::byte* to, int i) const override {
         for (int j = 0; j < d; ++j) write(value_at(to, i, j), value[j]);

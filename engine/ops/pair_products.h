@@ -12,7 +12,7 @@ class PairProducts {
 public:
     static bool available(); // in the selected kernels
 
-    // c = a * b + beta * c, as in gemm(). The same bits for any number of threads. Call it outside a team.
+    // c = a * b, or c + a * b if beta is not 0. The same bits for any number of threads. Call it outside a team.
     void operator()(View a, Transpose ta, View b, Transpose tb, View c, float beta = 0);
 
 private:

@@ -28,7 +28,8 @@ public:
     Orthogonaliser() = default;
     explicit Orthogonaliser(int most_rows, int most_cols);
     void operator()(View x);
-    // From this call on, products round to bf16 and sum in f32, as Jordan et al. do.
+    // From this call on, products round to bf16 and sum in f32, if PairProducts::available(). Jordan et al. round the
+    // matrix itself too.
     void multiply_pairs() { pairs_.emplace(); }
 
 private:

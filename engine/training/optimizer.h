@@ -20,7 +20,7 @@ public:
     static constexpr double momentum = 0.95; // of Muon, which uses Nesterov momentum
 
     explicit Optimizer(Parameters& parameters, std::vector<MatrixRows> muon = {});
-    // From this call on, Muon's products round to bf16.
+    // From this call on, Muon's products round to bf16. Only if PairProducts::available().
     void multiply_pairs() { orthogonalise_.multiply_pairs(); }
     // Updates the parameters from their gradients, which are scaled down if their global norm exceeds clip. Returns the
     // norm before scaling. Changes nothing if it is not finite.

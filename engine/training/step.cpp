@@ -16,4 +16,9 @@ TrainingStep take_step(Network& network, Optimizer& optimizer, const Sequences& 
     return step;
 }
 
+void multiply_pairs(Network& network, Optimizer& optimizer) {
+    network.multiply_pairs();
+    optimizer.multiply_pairs();
+}
+
 } // namespace ordo

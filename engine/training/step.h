@@ -17,11 +17,16 @@ struct TrainingStep {
     bool finite() const { return std::isfinite(loss) && std::isfinite(gradient_norm); }
 };
 
-// Replaces the mean of the loss and of the gradients by that over several processes; returns the former.
+// Replaces the gradients by their mean over several processes. Returns the mean of the loss.
 using ShareGradients = std::function<double(double loss, std::span<float> gradients)>;
 
-// The network and the optimiser have the same parameters. Changes nothing but gradients if the step is not finite.
-TrainingStep take_step(Network& network, Optimizer& optimizer, const Sequences& batch, const StepSize& size,
-                       const Dropout& dropout = {}, const ShareGradients& share = {});
+// The network and the optimiser have the same parameters. Changes only the gradients if the step is not finite.
+[[nodiscard]] TrainingStep take_step(Network& network, Optimizer& optimizer, const Sequences& batch,
+                                     const StepSize& size, const Dropout& dropout = {},
+                                     const ShareGradients& share = {});
+
+// From this call on, products with weights and those of Muon round to bf16 and sum in f32. Throws Error(usage) if the
+// kernels do not support it.
+void multiply_pairs(Network& network, Optimizer& optimizer);
 
 } // namespace ordo

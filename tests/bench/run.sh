@@ -113,7 +113,7 @@ fi
 if [ -x "$build/bench_caches" ]; then
     head -c 3000 weights/heldout.txt >"$scratch/story"
     ok "bench_caches: on some text" exits 0 "$build/bench_caches" -m weights/rope.safetensors -f "$scratch/story"
-    ok "bench_caches: each type" [ "$(grep -c '^\(f16\|q8_0\) ' "$scratch/out")" -eq 2 ]
+    ok "bench_caches: each type" [ "$(grep -c '^\(f16\|bf16\|q8_0\) ' "$scratch/out")" -eq 3 ]
     ok "bench_caches: a file that is not there" exits 5 "$build/bench_caches" -m "$scratch/absent.safetensors"
 fi
 

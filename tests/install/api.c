@@ -94,22 +94,25 @@ static void continue_by_hand(const ordo_model* model, const char* prompt) {
 /* A cache of less than f32 rounds its values, and has a single type. */
 static void keep_less(const ordo_model* model) {
     const int32_t tokens[] = {1, 2, 3};
-    float whole, kept;
+    float whole, kept[3];
+    int i;
     ordo_session_options options;
     ordo_session* session = ordo_session_new(model, NULL);
     whole = ordo_session_feed(session, tokens, 3)[5];
     ordo_session_free(session);
     ordo_session_options_defaults(&options);
-    options.byte_cache = 1;
-    session = ordo_session_new(model, &options);
-    kept = ordo_session_feed(session, tokens, 3)[5];
-    EXPECT(kept != whole && kept - whole < 1 && whole - kept < 1);
-    ordo_session_free(session);
-    options.half_cache = 1;
-    EXPECT(ordo_session_new(model, &options) == NULL && said(ORDO_USAGE, "one of half_cache"));
-    options.half_cache = 0;
-    options.bf16_cache = 1;
-    EXPECT(ordo_session_new(model, &options) == NULL && said(ORDO_USAGE, "one of half_cache"));
+    for (i = 0; i < 3; ++i) {
+        int32_t* const types[] = {&options.half_cache, &options.byte_cache, &options.bf16_cache};
+        *types[i] = 1;
+        session = ordo_session_new(model, &options);
+        kept[i] = ordo_session_feed(session, tokens, 3)[5];
+        EXPECT(kept[i] != whole && kept[i] - whole < 1 && whole - kept[i] < 1);
+        ordo_session_free(session);
+        *types[(i + 1) % 3] = 1;
+        EXPECT(ordo_session_new(model, &options) == NULL && said(ORDO_USAGE, "one of half_cache"));
+        *types[i] = *types[(i + 1) % 3] = 0;
+    }
+    EXPECT(kept[0] != kept[1] && kept[0] != kept[2] && kept[1] != kept[2]);
 }
 
 static void count_rows(size_t index, const float* logits, void* user) {

@@ -21,6 +21,10 @@ for row, (token, log_probability) in zip(rows, scores):
     exact = row[token] - most - math.log(math.fsum(math.exp(x - most) for x in row))
     assert abs(exact - log_probability) < 1e-4, (exact, log_probability)
 
+# Each type of a cache rounds in its own way.
+kept = {tuple(model.session(cache=kind).feed(tokens)) for kind in ordo.CACHES}
+assert len(kept) == len(ordo.CACHES) == 4
+
 # A batch continues sessions as feed() does.
 batch, other = ordo.Batch(model, 2), model.session()
 other.feed(tokens[:-1])

@@ -22,14 +22,13 @@ struct EmulatedUnit : ordo::test::EmulatedTiles {
     // Rounds to nearest even; subnormals become zero, and NaNs quiet.
     static void round(int n, const float* x, std::uint16_t* y) {
         for (int i = 0; i < n; ++i) {
-            const auto bits = std::bit_cast<std::uint32_t>(x[i]);
+            std::uint32_t bits;
+            std::memcpy(&bits, x + i, sizeof bits);
             const std::uint32_t exponent = bits & 0x7f800000u, fraction = bits & 0x007fffffu;
-            if (exponent == 0)
-                y[i] = static_cast<std::uint16_t>(bits >> 16 & 0x8000u);
-            else if (exponent == 0x7f800000u && fraction != 0)
-                y[i] = static_cast<std::uint16_t>(bits >> 16 | 0x40u);
-            else
-                y[i] = static_cast<std::uint16_t>((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
+            auto half = static_cast<std::uint16_t>((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
+            if (exponent == 0) half = static_cast<std::uint16_t>(bits >> 16 & 0x8000u);
+            if (exponent == 0x7f800000u && fraction != 0) half = static_cast<std::uint16_t>(bits >> 16 | 0x40u);
+            std::memcpy(y + i, &half, sizeof half);
         }
     }
 };

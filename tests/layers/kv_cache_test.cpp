@@ -179,6 +179,43 @@ TEST_P(KvCaches, WhatIsNotFiniteStaysSo) {
     EXPECT_FALSE(std::isfinite(out.data()[2]));
 }
 
+// Slots after the last token may hold anything. Each row has the same bits in a batch and alone.
+TEST_P(KvCaches, WhatWasStoredBeforeDoesNotCount) {
+    const Random random(4, 1);
+    constexpr int rows = 3;
+    Tensor k(capacity, heads * e), v(capacity, heads * e), wild(capacity, heads * e), q(rows, e);
+    for (std::size_t i = 0; i < k.size(); ++i) {
+        k.data()[i] = static_cast<float>(random.normal(2 * i));
+        v.data()[i] = static_cast<float>(random.normal(2 * i + 1));
+    }
+    for (std::size_t i = 0; i < q.size(); ++i) q.data()[i] = k.data()[7 * i];
+    std::fill_n(wild.data(), wild.size(), std::numeric_limits<float>::quiet_NaN());
+    cache.store(0, 0, 0, wild.view(), wild.view());
+    memory.resize(CacheFormat::query_bytes(rows, e));
+    for (const int m : {1, 63, 64, 65, 99}) {
+        KvCache fresh(shape);
+        Tensor weights(rows, m);
+        for (std::size_t i = 0; i < weights.size(); ++i) weights.data()[i] = std::abs(k.data()[3 * i]);
+        std::vector<std::vector<float>> found;
+        for (KvCache* each : {&cache, &fresh}) {
+            each->store(0, 0, 0, rows_of(k.view(), 0, m), rows_of(v.view(), 0, m));
+            for (const int at_once : {rows, 1}) {
+                Tensor scores(rows, m), out(rows, e);
+                for (int r = 0; r < rows; r += at_once) {
+                    each->multiply_keys(0, 2, 0, 0.3f, rows_of(q.view(), r, at_once), memory.data(),
+                                        rows_of(scores.view(), r, at_once));
+                    each->multiply_values(0, 2, 0, rows_of(weights.view(), r, at_once),
+                                          rows_of(out.view(), r, at_once));
+                }
+                found.emplace_back(scores.data(), scores.data() + scores.size());
+                found.back().insert(found.back().end(), out.data(), out.data() + out.size());
+            }
+        }
+        EXPECT_TRUE(std::isfinite(found[0][0]));
+        for (const std::vector<float>& other : found) EXPECT_EQ(other, found[0]) << m;
+    }
+}
+
 INSTANTIATE_TEST_SUITE_P(Types, KvCaches,
                          testing::Values(CacheCase{CacheType::f32, 5}, CacheCase{CacheType::f16, 5},
                                          CacheCase{CacheType::f16, 64}, CacheCase{CacheType::bf16, 5},

@@ -82,7 +82,8 @@ TEST(Batches, TheSameBitsOnAnyNumberOfThreads) {
 }
 
 // An f16 cache rounds keys and values once, by at most 2^-11 of each value. A q8_0 cache rounds them, and the queries,
-// by 1/254 of the largest of 32 values. Nothing else differs: neither the chunks nor the number of threads change a
+// by 1/254 of the largest of 32 values. A bf16 cache rounds them by 2^-9, and where pairs are multiplied the queries
+// and the attention weights too. Nothing else differs: neither the chunks nor the number of threads change a
 // bit.
 TEST(SmallCaches, RoundKeysAndValuesAndNothingElseOnAnyNumberOfThreads) {
     const int before = thread_count();

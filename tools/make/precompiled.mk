@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # The headers of a group of files are parsed once. The files of a group have the same level and the same library flags.
-# Kernels have flags of their own. No file may depend on this: clang-tidy goes without, and clang's build of the tests.
+# Kernels have flags of their own. No file may depend on this: clang-tidy goes without.
 
 blind := -Winvalid-pch
 ifeq ($(findstring clang,$(CXX)),)

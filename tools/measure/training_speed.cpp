@@ -89,7 +89,8 @@ public:
 
     void step() {
         const std::size_t n = tokens_.size() - 1;
-        take_step(network_, optimizer_, {std::span(tokens_).first(n), std::span(tokens_).subspan(1)}, {1e-3, 0.1, 1.0});
+        (void)take_step(network_, optimizer_, {std::span(tokens_).first(n), std::span(tokens_).subspan(1)},
+                        {1e-3, 0.1, 1.0});
     }
 
 private:

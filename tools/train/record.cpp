@@ -79,6 +79,7 @@ Metadata method(const Options& o) {
     if (o.method == Method::muon) {
         m["recipe.optimizer.scale"] = number_text(o.muon_scale);
         m["recipe.optimizer.momentum"] = number_text(Optimizer::momentum);
+        if (o.bf16_products) m["recipe.optimizer.products"] = "bf16"; // not so in earlier files
     }
     if (o.bf16_products) m["recipe.products"] = "bf16";
     if (o.fall == Fall::stable) m["recipe.schedule.decay"] = number_text(o.decay);

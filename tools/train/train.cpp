@@ -108,10 +108,7 @@ Run::Run(const Options& options)
       first_of_share_(ranks::rank() * share_), tokens_(static_cast<std::size_t>(step_tokens_ / ranks::count())),
       targets_(tokens_.size()), positions_(o_.randomised_positions > 0 ? tokens_.size() : 0) {
     check_blas();
-    if (o_.bf16_products) {
-        network_.multiply_pairs();
-        optimizer_.multiply_pairs();
-    }
+    if (o_.bf16_products) multiply_pairs(network_, optimizer_);
     steps_ = o_.tokens / step_tokens_;
     finish_step_ = steps_ - o_.finish_tokens / step_tokens_;
     if (o_.finish_tokens > 0)

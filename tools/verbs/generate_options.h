@@ -58,8 +58,8 @@ inline constexpr Option length_options[] = {
      .kind = Kind::choice,
      .value = "TYPE",
      .fallback = "f32",
-     .help = "f32|f16|bf16|q8_0: the type of cached keys and values. For long contexts, f16 and bf16 take half the "
-             "memory, q8_0 a quarter."},
+     .help = "f32|f16|bf16|q8_0: the type of cached keys and values. f16 and bf16 take half the memory, q8_0 about a "
+             "quarter."},
     {.name = "stop", .kind = Kind::text, .value = "TEXT", .repeatable = true, .help = "Stop before this text."},
     {.name = "ignore-eos", .help = "Do not stop at the end-of-text token."},
     {.name = "no-display-prompt", .help = "Print only the continuation."},
