@@ -48,6 +48,7 @@ muon-lr-double@avx2 --optimizer muon --lr 0.006 --isa avx2
 muon-lr-double@bf16 --optimizer muon --lr 0.006 --products bf16
 muon-lr-quadruple --optimizer muon --lr 0.012
 muon-lr-quadruple@bf16 --optimizer muon --lr 0.012 --products bf16
+muon-lr-octuple@bf16 --optimizer muon --lr 0.024 --products bf16
 fast-batch-4@bf16 --optimizer muon --lr 0.006 --products bf16 --batch 4
 fast-stable@bf16 --optimizer muon --lr 0.006 --products bf16 --schedule stable --decay 0.25 --min-lr 0.02
 fast-qk-norm@bf16 --optimizer muon --lr 0.006 --products bf16 --qk-norm head
