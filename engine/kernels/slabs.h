@@ -148,8 +148,8 @@ private:
                 __builtin_memcpy(&two, values[r] + i, sizeof two);
                 const auto both = reinterpret_cast<__m512bh>(_mm512_set1_epi32(two));
                 for (int v = 0; v < panel_vectors; ++v)
-                    acc[r][v] = reinterpret_cast<floats>(_mm512_dpbf16_ps(
-                        reinterpret_cast<__m512>(acc[r][v]), reinterpret_cast<const __m512bh&>(pairs[v]), both));
+                    acc[r][v] = reinterpret_cast<floats>(_mm512_dpbf16_ps(reinterpret_cast<__m512>(acc[r][v]),
+                                                                          reinterpret_cast<__m512bh>(pairs[v]), both));
             }
         }
 #else
