@@ -50,7 +50,7 @@ void add_large_files(std::vector<MalformedFile>& files) {
     };
     for (const char* item : {"sinusoidal", "rope", "alibi"}) add_sum(item, item, 340);
     add_sum("sinusoidal", "sinusoidal", 55);
-    add_sum("sandwich", "sandwich:width=32768", 130);
+    add_sum("sandwich", "sandwich:width=16384", 130);
     // Rows for each of 4 million positions, as wide as a head, which is a thousand times wider than the model.
     files.push_back({"m07-heads-wider-than-the-model.safetensors", [] {
                          Blueprint b = sized(1 << 20, 1, 8, 1);
