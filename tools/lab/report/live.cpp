@@ -97,8 +97,9 @@ if (typeof document !== "undefined") (() => {
       if (lines) { pen.beginPath(); pen.moveTo(ax, ay); pen.lineTo(bx, by); pen.stroke(); }
     };
     pen.textBaseline = "middle"; pen.textAlign = "right";
-    for (const v of ticks(Math.min(y0, y1), Math.max(y0, y1)))
+    for (const v of ticks(Math.min(y0, y1), Math.max(y0, y1))) {
       line(left, y(v), width - right, y(v)); pen.fillText(round(v), left - 6, y(v));
+    }
     pen.textAlign = "center";
     for (const v of ticks(0, x1)) {
       line(x(v), top, x(v), height - bottom);
