@@ -79,8 +79,10 @@ const Result& nope_result() {
 
 TEST(LabNope, CountsTokensExactly) {
     const tools::Figures& table = test::table(nope_result(), "count");
-    for (const char* t : {"1", "2", "3", "4", "10", "100", "1000"})
+    for (const char* t : {"1", "2", "3", "4", "10", "100", "1000"}) {
         EXPECT_NEAR(cell(table, {{"tokens", t}}, "state") * std::atof(t), 1, 1e-6) << t;
+        EXPECT_NEAR(cell(table, {{"tokens", t}}, "position") / std::atof(t), 1, 1e-5) << t;
+    }
 }
 
 // ALiBi's own scores are compared with the oracle in other tests.
@@ -106,23 +108,61 @@ TEST(LabNope, OneLayerIsABagOfWordsAndTwoAreNot) {
     for (const char* encoding : {"rope", "alibi", "sinusoidal", "learned"}) EXPECT_GT(differ("1", encoding), 1e-2);
 }
 
-// Theorem 1: W_k has ones in its first column and zeros elsewhere. Multiplied by hand, all keys are equal, and the
-// values are 1 for the first token and 0 for others. The output's third column is their mean.
-TEST(LabCounting, MatricesAsThePaperHasThem) {
-    std::map<std::string, std::vector<std::vector<double>>> m;
-    for (const HandSetMatrix& matrix : counting_matrices()) m[matrix.name] = matrix.rows;
-    for (const auto& row : m.at("W_k"))
+// The hand-set matrices, multiplied by hand for four tokens. Theorem 1: W_k has ones in its first column and zeros
+// elsewhere, so the attention of token t is 1/t for each token, and the values are 1 for the first token and 0 for
+// others. W_1 and W_2 turn 1/t into t. Theorem 2: a score is (j - i) / 8 and a product of contents.
+TEST(LabCounting, MatricesAreThoseOfTheTheorems) {
+    using Matrix = std::vector<std::vector<double>>;
+    std::map<std::string, Matrix> m;
+    for (const HandSetMatrix& matrix : hand_set_matrices(4, 1))
+        m[std::to_string(matrix.theorem) + matrix.name] = matrix.rows;
+    for (const auto& row : m.at("1W_k"))
         for (std::size_t j = 0; j < row.size(); ++j) EXPECT_EQ(row[j], j == 0 ? 1 : 0);
-    const auto times = [](const std::vector<std::vector<double>>& matrix, const std::vector<double>& x) {
+    const auto times = [](const Matrix& matrix, const std::vector<double>& x) {
         std::vector<double> y;
         for (const auto& row : matrix) y.push_back(std::inner_product(row.begin(), row.end(), x.begin(), 0.0));
         return y;
     };
-    const auto &start = m.at("E").at(0), &other = m.at("E").at(1);
-    EXPECT_EQ(times(m.at("W_k"), start), times(m.at("W_k"), other));
-    EXPECT_EQ(times(m.at("W_v"), start)[0], 1);
-    EXPECT_EQ(times(m.at("W_v"), other)[0], 0);
-    EXPECT_EQ(times(m.at("W_o"), {0.25, 0, 0, 0})[2], 0.25);
+    const auto add = [](std::vector<double>& x, const std::vector<double>& y) {
+        for (std::size_t i = 0; i < x.size(); ++i) x[i] += y.at(i);
+    };
+    std::vector<std::vector<double>> states, q, k;
+    for (const int token : {0, 2, 1, 3}) {
+        std::vector<double> x = m.at("1E").at(token);
+        EXPECT_NEAR(times(m.at("1W_v"), x)[0], token == 0, 1e-7);
+        const double t = static_cast<double>(states.size()) + 1;
+        std::vector<double> mean(m.at("1W_o")[0].size());
+        mean[0] = 1 / t;
+        const double before = std::inner_product(x.begin(), x.end(), x.begin(), 0.0);
+        add(x, times(m.at("1W_o"), mean));
+        const double after = std::inner_product(x.begin(), x.end(), x.begin(), 0.0);
+        std::vector<double> normed = x;
+        for (double& value : normed) value *= std::sqrt(before / after);
+        std::vector<double> hidden = times(m.at("1W_1"), normed);
+        add(hidden, m.at("1b_1")[0]);
+        for (double& unit : hidden) unit = std::max(unit, 0.0);
+        add(x, times(m.at("1W_2"), hidden));
+        add(x, m.at("1b_2")[0]);
+        EXPECT_NEAR(x[2], 1 / t, 1e-6);
+        EXPECT_NEAR(x[3], t / 4, 1e-6);
+        EXPECT_NEAR(std::inner_product(x.begin(), x.end(), x.begin(), 0.0), before, 1e-5); // the norm changes nothing
+        q.push_back(times(m.at("2W_q"), x)), k.push_back(times(m.at("2W_k"), x));
+        states.push_back(x);
+    }
+    for (int i = 0; i < 4; ++i)
+        for (int j = 0; j <= i; ++j) {
+            EXPECT_NEAR(q[i][0] * k[j][0] + q[i][1] * k[j][1], (j - i) / 8.0, 1e-6) << i << " " << j;
+            for (std::size_t c = 2; c < k[j].size(); ++c) EXPECT_EQ(k[j][c], states[j][3 + c]); // a content
+        }
+}
+
+TEST(LabNope, PrintsTheMatricesOfBothTheorems) {
+    std::map<std::string, int> rows;
+    for (const auto& row : test::table(nope_result(), "matrices").rows)
+        ++rows[tools::number_text(number(row[0])) + std::get<std::string>(row[1])];
+    // W_1: a unit for each of 1, 2 and 3. W_o of theorem 2: one place for each of four contents.
+    for (const auto& [name, count] : {std::pair{"1W_k", 6}, {"1W_1", 3}, {"1W_2", 2}, {"2W_q", 6}, {"2W_o", 4}})
+        EXPECT_EQ(rows[name], count) << name;
 }
 
 // Positions 0 .. 255 are 64 away from their mean on average. The probe reads added waves at once. Without them the

@@ -7,35 +7,43 @@
 namespace ordo::lab {
 namespace {
 
-// The largest relative difference of the counting model's answers from 1/t.
-double count_tokens(Figures& figures) {
+// The largest relative differences of the counting model's answers from 1/t and from t.
+struct Counted {
+    double inverse = 0, position = 0;
+};
+Counted count_tokens(Figures& figures) {
     constexpr int most = 1000;
     const Model model = counting_model(most);
     Session session(model);
     std::vector<Token> tokens(most, 1);
     tokens[0] = counting_start;
     for (std::size_t i = 2; i < tokens.size(); i += 3) tokens[i] = 2;
-    double worst = 0;
+    Counted worst;
     session.feed_all(tokens, TokenRows{}, [&](int first, View logits) {
         for (int i = 0; i < logits.rows; ++i) {
             const int t = first + i + 1;
-            const double found = logits.row(i)[0], off = std::abs(found * t - 1);
-            worst = std::max(worst, off);
-            if (t <= 4 || t == 10 || t == 100 || t == most) add_row(figures, t, found, 1.0 / t, off, 1 / found);
+            const double inverse = logits.row(i)[0], position = logits.row(i)[1];
+            worst.inverse = std::max(worst.inverse, std::abs(inverse * t - 1));
+            worst.position = std::max(worst.position, std::abs(position / t - 1));
+            if (t <= 4 || t == 10 || t == 100 || t == most) add_row(figures, t, inverse, 1.0 / t, position);
         }
     });
     return worst;
 }
 
-// The weights that count, one matrix row per line.
-Figures hand_set_matrices() {
-    const std::vector<HandSetMatrix> matrices = counting_matrices();
-    std::size_t most = 0;
-    for (const HandSetMatrix& matrix : matrices) most = std::max(most, matrix.rows[0].size());
-    Figures figures{{"matrix", "row"}, {}, -1};
-    for (std::size_t j = 0; j < most; ++j) figures.columns.push_back(text(j));
+// The weights for texts of four tokens, one row of a matrix per line. Rows of zeros are left out.
+constexpr int shown_context = 4;
+Figures table_of(const std::vector<HandSetMatrix>& matrices) {
+    Figures figures{{"theorem", "matrix", "row"}, {}, -1};
     for (const HandSetMatrix& matrix : matrices)
-        for (std::size_t i = 0; i < matrix.rows.size(); ++i) add_row(figures, matrix.name, i, matrix.rows[i]);
+        for (std::size_t j = figures.columns.size() - 3; j < matrix.rows[0].size(); ++j)
+            figures.columns.push_back(text(j));
+    for (const HandSetMatrix& matrix : matrices)
+        for (std::size_t i = 0; i < matrix.rows.size(); ++i) {
+            Vector row = matrix.rows[i];
+            for (double& weight : row) weight = std::round(1000 * weight) / 1000;
+            if (norm(row) > 0) add_row(figures, matrix.theorem, matrix.name, i, row);
+        }
     return figures;
 }
 
@@ -50,7 +58,7 @@ Relative measure_distances(const Request& request, Figures& figures) {
     const auto logits = [&](const Model& model) {
         std::vector<Token> tokens{counting_start};
         const Random random(request.seed, 0xd15);
-        for (std::uint64_t i = 1; i < most; ++i) tokens.push_back(1 + random.below(i, relative_vocabulary - 1));
+        for (std::uint64_t i = 1; i < most; ++i) tokens.push_back(1 + random.below(i, counting_vocabulary - 1));
         std::vector<std::vector<float>> rows;
         Session session(model);
         session.feed_all(tokens, TokenRows{}, [&](int, View all) {
@@ -165,10 +173,10 @@ std::string who_is_read_best(const Curves& curves) {
 }
 
 Result run(const Request& request) {
-    Figures counts{{"tokens", "state", "one_over_t", "relative_error", "one_over_state"}, {}, -1};
+    Figures counts{{"tokens", "state", "one_over_t", "position"}, {}, -1};
     Figures bag_table{{"layers", "encoding", "logits_differ_by", "largest_logit"}, {}, -1};
     Figures distances{{"tokens", "logit", "logit_alibi", "off_alibi", "off_content"}, {}, -1};
-    const double off = count_tokens(counts);
+    const Counted counted = count_tokens(counts);
     const Relative relative = measure_distances(request, distances);
     const Bags found = bags(request, bag_table);
     Probes probes = run_probes(request);
@@ -186,8 +194,11 @@ Result run(const Request& request) {
                              : text(" The trained model without an encoding shows a token's position with an error of ",
                                     figure(probes.none, 2), " positions; guessing has ", figure(guess, 2), "."));
     result.found = {
-        text("Hand-set weights without an encoding compute 1/t after t tokens, with a relative error of at most ",
-             figure(off), " for t = 1 to 1,000: the causal mask is enough to count."),
+        text(
+            "Hand-set weights of one layer without an encoding compute 1/t after t tokens, and from it the position t, "
+            "with relative errors of at most ",
+            figure(counted.inverse, 2), " and ", figure(counted.position, 2),
+            " for t = 1 to 1,000: the causal mask is enough to count."),
         text("In a second layer such counts become distances: hand-set weights of two layers without an encoding give "
              "the logits of one layer with ",
              relative_encoding, ". For 1 to 100 tokens the difference is at most ", figure(relative.off, 2),
@@ -211,16 +222,18 @@ Result run(const Request& request) {
                          "The first token of a document is <|endoftext|>; other windows begin inside a document."),
                     "An encoding that acts on queries, keys or scores need not leave the position in the hidden "
                     "states: a large error there is no fault."};
+    const std::vector<HandSetMatrix> matrices = hand_set_matrices(shown_context, request.seed);
     std::string meanings;
-    for (const HandSetMatrix& matrix : counting_matrices())
-        append(meanings, text(matrix.name, ", ", matrix.meaning), "; ");
-    result.notes.push_back(text("matrices: ", meanings, "."));
+    for (const HandSetMatrix& matrix : matrices)
+        append(meanings, text(matrix.name, " of theorem ", matrix.theorem, ", ", matrix.meaning), "; ");
+    result.notes.push_back(text("matrices, with rows of zeros left out: ", meanings, "."));
     result.tables = {
         {"matrices",
-         "Hand-set weights of one layer without an encoding, whose state after t tokens has 1/t in its third place "
-         "(theorem 1 of Kazemnejad et al. 2023 starts from them; its W_k also has ones in the first column)",
-         hand_set_matrices()},
-        {"count", "The state of one attention layer with hand-set weights and no encoding", std::move(counts)},
+         text("Hand-set weights without an encoding, as in theorems 1 and 2 of Kazemnejad et al. 2023, for ",
+              shown_context,
+              " tokens: a layer whose state after t tokens has 1/t and t, and one whose scores depend on distances"),
+         table_of(matrices)},
+        {"count", "The state of one layer with hand-set weights and no encoding", std::move(counts)},
         {"distance", "Logits of two layers with hand-set weights and no encoding, and of one layer with ALiBi",
          std::move(distances)},
         {"bag-of-words", "Change of the last token's logits when the tokens before it are permuted, random weights",
