@@ -79,7 +79,7 @@ const Experiment errata_experiment{
     .details = "Every wrong or doubtful claim of five texts with a verdict and a number computed by this run, first in "
                "a line each, then in full with the fact and a command that shows more.",
     .options = {"model", "corpus"},
-    .seconds = {3, 3},
+    .seconds = {5, 3},
     .run = run};
 
 } // namespace ordo::lab

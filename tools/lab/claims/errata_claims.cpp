@@ -280,6 +280,54 @@ fact not all of "good" do, and fewer than a third of "food"
 figure good {0} of {1}, food {2} of {3}
 figures in its corpus {0} of {1} "good" and {2} of {3} "food" are next to "is"; in "good food is red", "good" is not
 shown ordo lab word-order
+33 partly
+text Positional Encoding (King and Queen)
+brief differentiability helps training
+claim the encodings support differentiability and relative positioning, which makes it easier to train the model
+fact relative positioning holds; differentiability is no advantage: positions are whole numbers, the table has nothing
+ to train, and the gradient of an embedding is the same whatever is added to it
+figure gradient changes by {0}
+figures adding the waves of positions 1 and 100 changes the gradient of the embedding by {0}; trained tensors: {1}; in
+ recorded runs waves cost {2} nats a token more than learned rows, which are no function of the position
+shown ordo table sinusoidal; ordo lab compare
+34 wrong
+text Investigating Transformer Positional Encodings
+brief 1 against 100 is not learnable
+claim the relationship between a vector at position 1 and one at position 100 is not learnable
+fact one matrix leads from position p to p + 99 for every p, and models learn to know their positions
+figure {0}
+figures PE(p + 99) differs from PE(p) rotated by fixed angles by at most {1}, for p = 0 to 99; {2}
+shown ordo lab nope; ordo lab waves
+35 partly
+text Investigating Transformer Positional Encodings
+brief ALiBi is best at equal length
+claim trained on the same length as sinusoidal, rotary and T5, ALiBi achieved the superior perplexity
+fact its paper measured this on other models and texts; in the runs recorded here, ALiBi is ahead of sinusoids, and
+ behind rotary and T5
+figure behind rope by {0}
+figures nats a token that ALiBi costs more in recorded runs of one length, with 95 % intervals: than rope {0}, than t5
+ {1}; sinusoidal costs {2} more than ALiBi
+shown ordo lab compare; ordo lab train-short
+36 wrong
+text Investigating Transformer Positional Encodings
+brief a larger angle learns order
+claim a more extreme rotation angle, 2 pi/6 in place of 2 pi/36, allowed the model to learn the word orderings better
+fact the distance that it reports rises towards that of an even guess, which knows no order; with a period of 6,
+ positions 1 and 7 rotate the same
+figure period 6 costs {0}
+figures its distance rose from {1} to {2}, an even guess has {3}; in recorded runs the period of 6 costs {0} nats a
+ token more than that of 36; positions 1 and 7 are {4} rad apart, with the period of 36 {5}
+shown ordo lab word-order; ordo lab compare; ordo lab stretch
+37 wrong
+text Investigating Transformer Positional Encodings
+brief rotary and NoPE are complicated
+claim the NoPE and rotary strategies are both overly complicated, sinusoidal and ALiBi simple
+fact no encoding computes and stores nothing, and its weights are trained like others; rotary multiplies pairs by
+ rotations and has no parameter
+figure {0} % and {1} % of a model's work
+figures operations of the encoding, in percent of the model's products: rope {0}, none {1}, sinusoidal {2}, alibi {3};
+ none of the four has a parameter
+shown ordo bench --encodings all; ordo encodings rope
 )";
 
 } // namespace ordo::lab
