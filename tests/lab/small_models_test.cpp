@@ -99,6 +99,24 @@ TEST_F(LabSmallModels, WhatSaysNothingOfPosition) {
         EXPECT_FALSE(says_nothing_of_position(spec, dims)) << spec;
 }
 
+// The same tokens in other segments: an encoding of segments learns something else, and others do not.
+TEST_F(LabSmallModels, SegmentsReachTheTraining) {
+    Meter meter = silent_meter();
+    const auto logits = [&](const char* spec, bool segments) {
+        Recipe r = chase_recipe(1, 3);
+        if (segments)
+            r.segments = [](std::uint64_t, std::uint64_t number, std::span<int> of_one) {
+                of_one[1] = static_cast<int>(number % 2);
+            };
+        const Model model = small_model(r, spec, 1, meter);
+        Session session = small_session(model, r.length);
+        const std::span<const float> last = session.feed(std::vector<Token>{0, 1, 11});
+        return std::vector<float>(last.begin(), last.end());
+    };
+    EXPECT_NE(logits("segment", true), logits("segment", false));
+    EXPECT_EQ(logits("rope", true), logits("rope", false));
+}
+
 // Sentences "A chases B hunter A" or "A chases B prey B", of the pairs that are not held out, in both orders.
 TEST_F(LabSmallModels, ChasesInTraining) {
     const Recipe r = chase_recipe(1, 1);

@@ -121,6 +121,38 @@ TEST(LabSyntheticTasks, DrawnFromSeedAndIndexAlone) {
     }
 }
 
+// In readable form, "K1=4'" is a fact of the second segment, and "K1' 4'" asks that segment.
+TEST(LabSyntheticTasks, PartsDisagreeAndTheSegmentDecides) {
+    const Task& task = segment_task();
+    int second_first = 0;
+    for (std::uint64_t index = 0; index < 100; ++index) {
+        const int length = 1 + static_cast<int>(index % 8);
+        const Example example = task.make(5, index, length);
+        const std::vector<std::string> words = split(text_of(example));
+        SCOPED_TRACE(text_of(example));
+        ASSERT_EQ(static_cast<int>(words.size()), task.tokens(length));
+        ASSERT_EQ(example.segments.size(), words.size());
+        std::map<std::string, std::string> facts; // "K1'" -> "4'"
+        for (std::size_t i = 1; i + 2 < words.size(); ++i) {
+            const std::string& fact = words[i];
+            const auto equals = fact.find('=');
+            facts[fact.substr(0, equals) + (fact.back() == '\'' ? "'" : "")] = fact.substr(equals + 1);
+            EXPECT_EQ(example.segments[i], fact.back() == '\'');
+        }
+        EXPECT_EQ(static_cast<int>(facts.size()), 2 * length); // each key once in each part
+        for (const auto& [key, digit] : facts)
+            if (key.back() != '\'') {
+                EXPECT_NE(digit + "'", facts.at(key + "'"));
+            }
+        EXPECT_EQ(words.back(), facts.at(words[words.size() - 2]));
+        for (std::size_t i = 0; i < words.size(); ++i) EXPECT_EQ(example.scored[i], i + 1 == words.size());
+        for (const Token token : example.tokens) EXPECT_TRUE(token >= 0 && token < task.vocab);
+        second_first += example.segments[1];
+    }
+    EXPECT_GT(second_first, 25);
+    EXPECT_LT(second_first, 75);
+}
+
 TEST(LabSyntheticTasks, Find) {
     EXPECT_EQ(find_task("parity").name, "parity");
     EXPECT_THROW(find_task("parities"), Error);

@@ -41,6 +41,19 @@ TEST(LabTasks, TrainingEndsSoonAfterTheTaskIsSolved) {
     EXPECT_EQ(steps_until(0), 400);
 }
 
+// Answers are asked with the segments of the example: of two parts that disagree, a model that knows the segments
+// answers from the part that is asked. Without them, one half is the best.
+TEST(LabSegments, AreNeededAndEnough) {
+    Meter meter(1, "", [](const std::string&) {});
+    const Task& task = segment_task();
+    Recipe recipe = recipe_of(task);
+    recipe.steps = 120, recipe.batch = 32;
+    const TaskScore with = score(small_model(recipe, "segment", 1, meter), task, 1, 100, 1),
+                    without = score(small_model(recipe, "none", 1, meter), task, 1, 100, 1);
+    EXPECT_GT(with.right_share(), 0.9);
+    EXPECT_LT(without.right_share(), 0.65); // one half, and 3 standard errors of 0.05
+}
+
 // Computed token by token by a separate session.
 TEST(LabTasks, ScoreCountsSymbolsAndEndsApart) {
     const Task& task = find_task("parity");

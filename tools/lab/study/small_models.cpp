@@ -31,11 +31,16 @@ int train(const Recipe& r, EncodingStack& encodings, Parameters& parameters, std
     Optimizer optimizer(parameters);
     const auto n = static_cast<std::size_t>(r.batch) * static_cast<std::size_t>(r.length);
     std::vector<Token> tokens(n), targets(n);
+    std::vector<int> segments(r.segments ? n : 0);
     Schedule lr{.peak = r.lr, .steps = r.steps, .warmup = r.steps / 20, .decay = r.solved > 0 ? r.decay : 0};
     double recent = HUGE_VAL; // mean loss, weighted towards the last 20 steps
     for (int step = 0; step < lr.steps; ++step) {
         r.draw(seed, step, tokens, targets);
-        const TrainingStep taken = take_step(network, optimizer, {tokens, targets}, {lr(step), r.weight_decay, r.clip});
+        std::ranges::fill(segments, 0);
+        for (std::size_t at = 0; at < segments.size(); at += r.length)
+            r.segments(seed, (step * n + at) / r.length, std::span(segments).subspan(at, r.length));
+        const TrainingStep taken =
+            take_step(network, optimizer, {tokens, targets, segments}, {lr(step), r.weight_decay, r.clip});
         if (!taken.finite()) fail(ErrorCode::failure, encodings.spec(), ": step ", step, ": the loss is not finite");
         recent = step == 0 ? taken.loss : recent + (taken.loss - recent) / 20;
         if (recent < r.solved) lr.steps = std::min<std::int64_t>(lr.steps, step + 1 + r.decay);

@@ -39,6 +39,8 @@ struct Recipe {
     // Writes the [batch * length] tokens of a step, and for each token its target or -1. Depends only on seed and step,
     // so that all encodings see the same data in the same order. Many threads call it at once.
     std::function<void(std::uint64_t seed, int step, std::span<Token> tokens, std::span<Token> targets)> draw = {};
+    // Writes the segments of one sequence, 0 before. Without it the model gets none.
+    std::function<void(std::uint64_t seed, std::uint64_t number, std::span<int> segments)> segments = {};
 
     // Draws each sequence by one(seed, number, tokens, targets): numbers count through the training, tokens are 0 and
     // targets -1 before.

@@ -121,6 +121,35 @@ Example addition(std::uint64_t seed, std::uint64_t index, int length) {
 
 constexpr int vocab = first_key + pair_keys;
 
+// > K0=7 K1=2' K1=4 K0=3' K1' 2': facts of two parts in a random order, each a token, then a key, and its digit in the
+// part that the key belongs to. A ' marks the second segment.
+constexpr int part_keys = 8;
+Example parts(std::uint64_t seed, std::uint64_t index, int length) {
+    Draws draws(seed, index);
+    const auto next = [&draws](std::size_t, std::size_t left) { return draws.below(static_cast<int>(left)); };
+    std::vector<int> keys(part_keys), order(2 * length), digits[2];
+    std::iota(keys.begin(), keys.end(), 0);
+    std::iota(order.begin(), order.end(), 0);
+    shuffle_forward(std::span(keys), next);
+    shuffle_forward(std::span(order), next);
+    digits[0] = draw(draws, length, 10);
+    for (const int digit : digits[0]) digits[1].push_back((digit + 1 + draws.below(9)) % 10); // another digit
+    Writer w;
+    const auto put = [&w](Token token, bool scored, int part) {
+        w.put(token, scored);
+        w.example.segments.push_back(part);
+    };
+    put(start, false, 0);
+    for (const int fact : order) {
+        const int i = fact / 2, part = fact % 2;
+        put(vocab + 10 * keys[i] + digits[part][i], false, part);
+    }
+    const int asked = draws.below(length), part = draws.below(2);
+    put(first_key + keys[asked], false, part);
+    put(first_digit + digits[part][asked], true, part);
+    return w.example;
+}
+
 constexpr Task list[] = {
     {"copy", "repeat a word of random letters", "letters", 1, 10, 2500, 32, letters, vocab, 2, 3, copy},
     {"reverse", "write a word of random letters from its end", "letters", 1, 10, 2500, 32, letters, vocab, 2, 3,
@@ -130,10 +159,18 @@ constexpr Task list[] = {
     {"addition", "add two numbers, lowest digits first", "digits", 1, 3, 3500, 64, 10, vocab, 3, 5, addition},
 };
 
+constexpr Task of_parts{
+    "segments", "answer from the part that is asked for", "keys", 1, 4, 600, 64, 10, vocab + 10 * part_keys, 2, 3,
+    parts};
+
 } // namespace
 
 std::span<const Task> tasks() {
     return list;
+}
+
+const Task& segment_task() {
+    return of_parts;
 }
 
 std::string task_names() {
@@ -150,9 +187,12 @@ const Task& find_task(std::string_view name) {
 
 std::string text_of(const Example& example) {
     std::string text;
-    for (const Token token : example.tokens) {
+    for (std::size_t i = 0; i < example.tokens.size(); ++i) {
+        const Token token = example.tokens[i];
         if (!text.empty()) text += ' ';
-        if (token >= first_key)
+        if (token >= vocab)
+            text += "K" + std::to_string((token - vocab) / 10) + "=" + std::to_string((token - vocab) % 10);
+        else if (token >= first_key)
             text += "K" + std::to_string(token - first_key);
         else if (token >= first_letter)
             text += static_cast<char>('a' + token - first_letter);
@@ -160,6 +200,7 @@ std::string text_of(const Example& example) {
             text += static_cast<char>('0' + token - first_digit);
         else
             text += ">=.+"[token];
+        if (!example.segments.empty() && example.segments[i] > 0) text += '\'';
     }
     return text;
 }

@@ -10,7 +10,8 @@ namespace ordo::lab {
 // A sequence. The tokens at `scored` are the answer: the model must predict each from all tokens before it.
 struct Example {
     std::vector<Token> tokens;
-    std::vector<bool> scored; // one for each token
+    std::vector<bool> scored;       // one for each token
+    std::vector<int> segments = {}; // likewise; empty: none
 };
 
 struct Task {
@@ -30,6 +31,9 @@ struct Task {
 inline constexpr Token end_of_answer = 2; // of all tasks
 
 std::span<const Task> tasks();
+// Two parts of a text give each key another digit, and a question asks one of the parts. Only the segments tell the
+// parts apart.
+const Task& segment_task();
 std::string task_names();
 // Throws Error(usage) with the names of all tasks.
 const Task& find_task(std::string_view name);

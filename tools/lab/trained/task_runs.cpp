@@ -23,7 +23,9 @@ TaskScore ask(Session& session, const Example& example) {
     TaskScore score{.examples = 1, .exact = 1};
     const std::span<const Token> tokens = example.tokens;
     session.rewind(0);
-    session.feed_all(tokens.first(tokens.size() - 1), TokenRows{}, [&](int first, View logits) {
+    const std::span<const int> segments = example.segments;
+    const TokenRows rows{.segments = segments.first(segments.empty() ? 0 : tokens.size() - 1)};
+    session.feed_all(tokens.first(tokens.size() - 1), rows, [&](int first, View logits) {
         for (int row = 0; row < logits.rows; ++row) {
             const auto next = static_cast<std::size_t>(first + row + 1);
             if (!example.scored[next]) continue;
@@ -91,6 +93,11 @@ Recipe recipe_of(const Task& task) {
             if (example.scored[j + 1]) targets[j] = example.tokens[j + 1];
         }
     });
+    if (!task.make(1, 0, task.shortest).segments.empty())
+        r.segments = [&task](std::uint64_t seed, std::uint64_t number, std::span<int> segments) {
+            const Example example = drawn(task, seed, number);
+            std::copy_n(example.segments.begin(), example.tokens.size() - 1, segments.begin());
+        };
     return r;
 }
 
