@@ -10,15 +10,14 @@ std::vector<Token> chain(std::uint64_t seed, std::uint64_t number, int length) {
     const Random random(seed, 0x1e77e5);
     std::uint64_t next = number << 16;
     const auto draw = [&](int n) { return static_cast<Token>(random.below(next++, static_cast<std::uint64_t>(n))); };
-    std::array<std::array<Token, 2>, LetterSource::letters> table;
-    for (auto& pair : table) {
-        pair[0] = draw(LetterSource::letters);
-        pair[1] = (pair[0] + 1 + draw(LetterSource::letters - 1)) % LetterSource::letters; // a different letter
-    }
+    std::array<Token, LetterSource::letters> table;
+    std::iota(table.begin(), table.end(), 0);
+    shuffle_forward(std::span<Token>(table),
+                    [&](std::size_t, std::size_t left) { return draw(static_cast<int>(left)); });
     std::vector<Token> out{draw(LetterSource::letters)};
     while (static_cast<int>(out.size()) <= length) {
         const bool by_table = random.uniform(next++) < LetterSource::regular;
-        out.push_back(by_table ? table[out.back()][draw(2)] : draw(LetterSource::letters));
+        out.push_back(by_table ? table[out.back()] : draw(LetterSource::letters));
     }
     return out;
 }
@@ -44,8 +43,8 @@ std::vector<Token> LetterSource::window(std::uint64_t seed, std::uint64_t number
 }
 
 double LetterSource::entropy() {
-    const double other = (1 - regular) / letters, one = regular / 2 + other;
-    return -2 * one * std::log(one) - (letters - 2) * other * std::log(other);
+    const double other = (1 - regular) / letters, one = regular + other;
+    return -one * std::log(one) - (letters - 1) * other * std::log(other);
 }
 
 } // namespace ordo::lab

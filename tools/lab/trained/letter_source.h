@@ -6,9 +6,9 @@
 
 namespace ordo::lab {
 
-// Without a file: each text has its own table of the two letters that usually follow each letter. A model that has read
-// more of a text predicts it better. The supply is endless. With a file: windows at random places; the last tenth is
-// held out.
+// Without a file: each text has its own table, a permutation of the letters, of the letter that usually follows each.
+// A model that has read more of a text predicts it better. The supply is endless. With a file: windows at random places;
+// the last tenth is held out.
 class LetterSource {
 public:
     LetterSource() = default;
@@ -20,8 +20,8 @@ public:
     // held_out: windows that training never sees.
     std::vector<Token> window(std::uint64_t seed, std::uint64_t number, int length, bool held_out = false) const;
 
-    static constexpr int letters = 16;
-    static constexpr double regular = 0.9; // how often one of the two follows; otherwise any letter
+    static constexpr int letters = 6;
+    static constexpr double regular = 0.9; // how often this letter follows; otherwise any letter
     // Nats per letter for a predictor that knows the table.
     static double entropy();
 
