@@ -53,31 +53,33 @@ constexpr std::size_t max_unused = 1 << 16;
 
 // Maps ids to their spelling in the file. An id outside the vocabulary belongs to an added token or is unused.
 PackedStrings read_vocab(const TokenizerFile& file, std::size_t n_added, const std::string& where) {
-    std::vector<std::string_view> spelled(file.vocab.size() + n_added + max_unused);
-    std::size_t n = 0;
+    const std::size_t most = file.vocab.size() + n_added + max_unused;
+    std::vector<std::string_view> spelled; // its pages are touched as far as there are ids
+    spelled.reserve(most);
     for (std::size_t i = 0; i < file.vocab.size(); ++i) {
         const std::string_view key = file.vocab[i];
         const auto id = static_cast<std::size_t>(file.ids[i]);
-        if (id >= spelled.size())
-            fail(ErrorCode::model, where, ": '", printable(key), "': expected an integer from 0 to ",
-                 spelled.size() - 1, ", found ", id);
+        if (id >= most)
+            fail(ErrorCode::model, where, ": '", printable(key), "': expected an integer from 0 to ", most - 1,
+                 ", found ", id);
+        if (id >= spelled.size()) spelled.resize(id + 1);
         if (key.empty()) fail(ErrorCode::model, where, ": expected tokens of at least a byte, found an empty one");
         if (!spelled[id].empty())
             fail(ErrorCode::model, where, ": id ", id, ": expected one token, found \"", printable(spelled[id]),
                  "\" and \"", printable(key), '"');
         spelled[id] = key;
-        n = std::max(n, id + 1);
     }
     PackedStrings packed;
-    for (std::size_t id = 0; id < n; ++id) packed.add(spelled[id]);
+    for (const std::string_view token : spelled) packed.add(token);
     return packed;
 }
 
 // Each added token must repeat an entry of the vocabulary or use an id outside it. Returns the number of ids.
 int check_ids(const std::vector<AddedToken>& added, const Vocabulary& vocabulary, std::string_view where) {
-    std::vector<std::string_view> names(vocabulary.size() + added.size() + max_unused);
-    std::size_t n = vocabulary.size();
-    for (std::size_t id = 0; id < vocabulary.size(); ++id) names[id] = vocabulary[id];
+    const std::size_t most = vocabulary.size() + added.size() + max_unused;
+    std::vector<std::string_view> names;
+    names.reserve(most);
+    for (std::size_t id = 0; id < vocabulary.size(); ++id) names.push_back(vocabulary[id]);
     for (std::size_t i = 0; i < added.size(); ++i) {
         const AddedToken& token = added[i];
         const auto refuse = [&](const auto&... what) {
@@ -86,14 +88,14 @@ int check_ids(const std::vector<AddedToken>& added, const Vocabulary& vocabulary
         const auto id = static_cast<std::size_t>(token.id);
         if (const Token known = vocabulary.find(token.content); known != Vocabulary::absent && known != token.id)
             refuse("expected id ", known, ", found ", id);
-        if (id >= names.size()) refuse("expected an id from 0 to ", names.size() - 1, ", found ", id);
+        if (id >= most) refuse("expected an id from 0 to ", most - 1, ", found ", id);
+        if (id >= names.size()) names.resize(id + 1);
         if (!names[id].empty() && names[id] != token.content)
             refuse("id ", id, " is that of \"", printable(names[id]), '"');
         names[id] = token.content;
-        n = std::max(n, id + 1);
     }
-    if (n == 0) fail(ErrorCode::model, where, ": model.vocab: expected tokens, found none");
-    return static_cast<int>(n);
+    if (names.empty()) fail(ErrorCode::model, where, ": model.vocab: expected tokens, found none");
+    return static_cast<int>(names.size());
 }
 
 // The type of a model in a file without one, as in the first files. It is found from the model's members.
