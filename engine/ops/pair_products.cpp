@@ -19,6 +19,13 @@ constexpr int wide = 4 * lanes; // rows or outputs of one task
 constexpr int tile_rows = 96, tile_outputs = 64;
 constexpr std::ptrdiff_t products_per_thread = 1 << 21;
 
+// Rows are cut at `depth`, which the processor does not foresee.
+constexpr int ahead = 4;
+void prefetch(const float* x, int count) {
+    constexpr int line = 16;
+    for (int i = 0; i < count; i += line) __builtin_prefetch(x + i);
+}
+
 // Rounds `count` numbers of a row that are contiguous along k; an odd count is padded with 0.
 void round_along(const float* x, int count, Word* out) {
     kernels().round_to_bf16(count, x, reinterpret_cast<std::uint16_t*>(out));
@@ -78,7 +85,10 @@ void PairProducts::round_rows(View a, Transpose ta, int first, int count, int ro
         const int row = static_cast<int>(strip) * wide, n = std::min(wide, rows - row);
         Word* const out = rows_.data() + static_cast<std::ptrdiff_t>(row) * pairs;
         if (ta == Transpose::no) {
-            for (int i = 0; i < n; ++i) round_along(a.row(row + i) + first, count, out + i * pairs);
+            for (int i = 0; i < n; ++i) {
+                if (i + ahead < n) prefetch(a.row(row + i + ahead) + first, count);
+                round_along(a.row(row + i) + first, count, out + i * pairs);
+            }
             return;
         }
         alignas(64) Word across[wide * pairs];
