@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Makes the n-th allocation fail, for every n until no allocation fails. For the program, beyond 256 and without
-// $SWEEPS, n grows by a 64th instead. Each n runs twice: the n-th allocation fails alone, or all later ones fail with
-// it, as when memory is used up. Each run either succeeds or ends with exit code 4 and one line that says so. The run
-// after it behaves like the first.
+// $SWEEPS, n grows by a 64th instead, or beyond 32 by an eighth if a sanitizer slows it down. Each n runs twice: the
+// n-th allocation fails alone, or all later ones fail with it, as when memory is used up. Each run either succeeds or
+// ends with exit code 4 and one line that says so. The run after it behaves like the first.
 // The test watches C++'s operator new by replacing it in this program.
 #include "core/parallel.h"
 #include "tests/tools/child.h"
@@ -137,7 +137,8 @@ int run_all(const std::vector<const char*>& args, bool from_there_on, const std:
     ::dup2(null, STDOUT_FILENO);
     ::dup2(err, STDERR_FILENO);
     const bool all = std::getenv("SWEEPS") && *std::getenv("SWEEPS");
-    for (long n = 1;; n += all || n < 256 ? 1 : n / 64) {
+    const long few = is_instrumented() ? 8 : 64; // much slower
+    for (long n = 1;; n += all || n < 4 * few ? 1 : n / few) {
         if (::ftruncate(err, 0) != 0 || ::lseek(err, 0, SEEK_SET) != 0) return 101;
         int code = -1;
         const bool none = runs_with_failure(n, from_there_on, [&] { code = tools::run_program(args); });
