@@ -5,8 +5,8 @@
 #   [TOKENS=N] [PRODUCTS=f32|bf16] [WORK=DIR] [PEER=MODEL] tools/scripts/storyteller.sh ORDO CORPUS_DIR OUT_DIR
 # CORPUS_DIR holds tiny.train.txt and tiny.val.txt, and for the first tokenizer simple.train.txt and simple.val.txt,
 # each as it is or with .xz. It uses one thread, and continues from a checkpoint in WORK (build/storyteller). The file
-# goes to OUT_DIR with its card. The card has twenty stories with the counts of stories.sh, and the counts of PEER,
-# another model. bf16 is faster on a machine that multiplies pairs of bf16, and gives other bits.
+# goes to OUT_DIR with its card. The card has twenty stories, and the counts of stories.sh for it and for PEER, another
+# model. bf16 is faster on a machine that multiplies pairs of bf16, and gives other bits.
 set -eu
 [ $# -eq 3 ] || { sed -n '3,9p' "$0"; exit 2; }
 ordo=$1 corpus=$2 out=$3
@@ -39,15 +39,14 @@ else
     set -- --tokenizer "$tokenizer"
 fi
 OMP_NUM_THREADS=1 "$ordo" train --threads 1 --corpus "$train" --val "$val" "$@" --encoding rope \
-    --layers 6 --dim 192 --heads 6 --ffn 512 --ctx 512 --batch 4 \
-    --optimizer muon --lr 0.006 --schedule stable --decay 0.25 --min-lr 0.02 --products "${PRODUCTS:-f32}" \
-    --tokens "${TOKENS:-17000000}" --eval-every 1000 --eval-tokens 32768 --keep last \
+    --layers 6 --dim 256 --heads 8 --ffn 704 --qk-norm head --ctx 512 --batch 4 \
+    --optimizer muon --lr 0.006 --schedule stable --decay 0.3 --min-lr 0.02 --products "${PRODUCTS:-f32}" \
+    --tokens "${TOKENS:-24000000}" --eval-every 1000 --eval-tokens 32768 --keep last \
     --checkpoint "$work/storyteller.checkpoint" --checkpoint-every 200 --resume --log "$work/storyteller.csv" \
     --out "$work/storyteller.safetensors"
-set -- "$ordo" "$work/storyteller.safetensors" "$work/storyteller.csv" "$train"
+set -- "$ordo" "$work/storyteller.safetensors" "$work/storyteller.csv" "$train" "$val"
 [ ! -e "$work/before.safetensors" ] || set -- "$@" "$work/before.safetensors"
-DOCUMENTS="$val
-$train" "$tools/storyteller_card.sh" "$@" >"$work/storyteller.md"
+"$tools/storyteller_card.sh" "$@" >"$work/storyteller.md"
 for file in storyteller.md storyteller.safetensors; do
     cp "$work/$file" "$out/$file.part" && mv "$out/$file.part" "$out/$file"
 done
