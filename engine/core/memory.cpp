@@ -2,19 +2,24 @@
 #include "core/memory.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <limits>
+#include <mutex>
 #include <new>
 #include <sys/mman.h>
+#include <utility>
 
 namespace ordo {
 
 // The address sanitizer checks the heap alone. In its build only pieces larger than a test's caches are mapped.
 #ifdef __SANITIZE_ADDRESS__
 const std::size_t least_mapped = 2 * huge_page;
+const bool any_is_nan = true;
 #else
 const std::size_t least_mapped = std::size_t{256} << 10;
+const bool any_is_nan = false;
 #endif
 
 namespace {
@@ -52,11 +57,54 @@ std::byte* map_huge_pages(std::size_t bytes) {
     return begin + before;
 }
 
+// The pieces that were returned last. A thread that finds them in use by another, or by one that a fork left behind,
+// does without them.
+class Kept {
+public:
+    std::byte* take(std::size_t size) {
+        const std::unique_lock lock(mutex_, std::try_to_lock);
+        if (!lock) return nullptr;
+        for (Piece& piece : pieces_)
+            if (piece.memory != nullptr && piece.size == size) return std::exchange(piece.memory, nullptr);
+        return nullptr;
+    }
+    void give(std::byte* memory, std::size_t size) {
+        madvise(memory, size, MADV_FREE);
+        Piece piece{memory, size};
+        if (const std::unique_lock lock(mutex_, std::try_to_lock); lock) {
+            std::swap(piece, pieces_[next_]);
+            next_ = (next_ + 1) % pieces_.size();
+        }
+        if (piece.memory != nullptr) munmap(piece.memory, piece.size);
+    }
+    void drop() {
+        for (std::size_t i = 0; i < pieces_.size(); ++i) give(nullptr, 0);
+    }
+
+private:
+    struct Piece {
+        std::byte* memory = nullptr;
+        std::size_t size = 0;
+    };
+    std::mutex mutex_;
+    std::array<Piece, 16> pieces_; // two sessions have fewer
+    std::size_t next_ = 0;
+};
+constinit Kept kept;
+
+std::byte* map_new(std::size_t bytes) {
+    return bytes < least_on_huge_pages ? map(bytes) : map_huge_pages(bytes);
+}
+
 } // namespace
 
 void* map_zeros(std::size_t bytes) {
     if (bytes > std::numeric_limits<std::size_t>::max() / 2) throw std::bad_alloc();
-    void* const memory = bytes < least_on_huge_pages ? map(bytes) : map_huge_pages(bytes);
+    std::byte* memory = map_new(bytes);
+    if (memory == nullptr) {
+        kept.drop(); // which may leave address space
+        memory = map_new(bytes);
+    }
     if (memory == nullptr) throw std::bad_alloc();
     mapped_now += bytes;
     return memory;
@@ -64,6 +112,19 @@ void* map_zeros(std::size_t bytes) {
 
 void unmap(void* memory, std::size_t bytes) noexcept {
     munmap(memory, whole_pages(bytes));
+    mapped_now -= bytes;
+}
+
+void* map_any(std::size_t bytes, bool& zeros) {
+    void* const memory = kept.take(whole_pages(bytes));
+    zeros = memory == nullptr;
+    if (zeros) return map_zeros(bytes);
+    mapped_now += bytes;
+    return memory;
+}
+
+void keep_mapped(void* memory, std::size_t bytes) noexcept {
+    kept.give(static_cast<std::byte*>(memory), whole_pages(bytes));
     mapped_now -= bytes;
 }
 

@@ -14,11 +14,17 @@ namespace ordo {
 inline constexpr std::size_t huge_page = std::size_t{2} << 20;
 // A buffer of at least this size is worth a system call: most of it may never be touched.
 extern const std::size_t least_mapped;
+// Whether buffers of any contents begin with NaNs, so that tests find what reads before it writes.
+extern const bool any_is_nan;
 
 // Aligned to a page, or to a huge page from half a huge page on. Throws std::bad_alloc.
 void* map_zeros(std::size_t bytes);
 void unmap(void* memory, std::size_t bytes) noexcept;
-// The bytes of map_zeros() that have not been unmapped. The heap's own figures do not count them.
+// The same with any contents, for memory that one session after the other takes. keep_mapped() keeps the last few
+// pieces for map_any(), so that the system need not clear their pages again. It takes them back when it needs memory.
+void* map_any(std::size_t bytes, bool& zeros); // zeros: whether it is new
+void keep_mapped(void* memory, std::size_t bytes) noexcept;
+// The bytes of map_zeros() and map_any() that have not been returned. The heap's own figures do not count them.
 std::size_t mapped_bytes() noexcept;
 
 // While a MemoryCount lives, new buffers (core/tensor.h) of its thread add their size to it instead of taking memory.

@@ -21,12 +21,15 @@ inline View cols_of(View v, int first, int count) {
     return {v.data + first, v.rows, count, v.stride};
 }
 
-// A zeroed, 64-byte aligned array that does not grow. Large ones come straight from the system.
+// The first contents of a buffer. For memory that is written before it is read, any contents do.
+enum class Contents { zeros, any };
+
+// A 64-byte aligned array that does not grow. Large ones come straight from the system.
 template <class T>
 class Buffer {
 public:
     Buffer() = default;
-    explicit Buffer(std::size_t size) : size_(size) {
+    explicit Buffer(std::size_t size, Contents contents = Contents::zeros) : size_(size) {
         if (size == 0) return;
         if (size > (std::numeric_limits<std::size_t>::max() - 64) / sizeof(T)) throw std::bad_alloc();
         if (MemoryCount::add(size * sizeof(T))) {
@@ -34,15 +37,21 @@ public:
             return;
         }
         const std::size_t bytes = (size * sizeof(T) + 63) / 64 * 64;
+        const bool any = contents == Contents::any;
         if (bytes >= least_mapped) {
-            data_ = {static_cast<T*>(map_zeros(bytes)), Free{bytes}};
-            return;
+            data_ = {static_cast<T*>(any ? map_any(bytes, zeros_) : map_zeros(bytes)), Free{bytes, any}};
+        } else {
+            data_.reset(static_cast<T*>(std::aligned_alloc(64, bytes)));
+            if (!data_) throw std::bad_alloc();
+            zeros_ = !any;
+            if (!any) std::memset(static_cast<void*>(data_.get()), 0, bytes);
         }
-        data_.reset(static_cast<T*>(std::aligned_alloc(64, bytes)));
-        if (!data_) throw std::bad_alloc();
-        std::memset(static_cast<void*>(data_.get()), 0, bytes);
+        if (!any || !any_is_nan) return;
+        zeros_ = false;
+        std::memset(static_cast<void*>(data_.get()), 0xff, bytes);
     }
 
+    bool began_with_zeros() const { return zeros_; }
     T* data() { return data_.get(); }
     const T* data() const { return data_.get(); }
     std::size_t size() const { return size_; }
@@ -56,16 +65,18 @@ public:
 private:
     struct Free {
         std::size_t mapped = 0; // bytes; 0: from the heap
+        bool any = false;       // of map_any()
         bool counted = false;   // no memory was taken
         void operator()(T* p) const {
             if (mapped != 0)
-                unmap(p, mapped);
+                any ? keep_mapped(p, mapped) : unmap(p, mapped);
             else if (!counted)
                 std::free(p);
         }
     };
     std::unique_ptr<T, Free> data_;
     std::size_t size_ = 0;
+    bool zeros_ = true;
 };
 
 // A matrix [rows, cols] that owns its memory.

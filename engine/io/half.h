@@ -45,13 +45,10 @@ inline float bf16_to_float(std::uint16_t half) {
 }
 
 inline std::uint16_t bf16_from_float(float value) {
-    const auto bits = std::bit_cast<std::uint32_t>(value);
-    if ((bits & 0x7fffffffu) > 0x7f800000u) { // NaN
-        const bool lost = (bits & 0x007f0000u) == 0;
-        return static_cast<std::uint16_t>(bits >> 16 | (lost ? 0x40u : 0u));
-    }
-    const std::uint32_t odd = (bits >> 16) & 1u;
-    return static_cast<std::uint16_t>((bits + 0x7fffu + odd) >> 16);
+    const auto bits = std::bit_cast<std::uint32_t>(value); // without branches, so that loops become vectors
+    const bool nan = (bits & 0x7fffffffu) > 0x7f800000u, lost = (bits & 0x007f0000u) == 0;
+    const std::uint32_t odd = (bits >> 16) & 1u, quiet = bits >> 16 | (lost ? 0x40u : 0u);
+    return static_cast<std::uint16_t>(nan ? quiet : (bits + 0x7fffu + odd) >> 16);
 }
 
 } // namespace ordo

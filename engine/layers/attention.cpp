@@ -67,14 +67,14 @@ AttentionScratch::AttentionScratch(std::span<const AttentionShape> shapes, unsig
     : query_bytes_(query_bytes(shapes)), slots_(thread_count()), columns_(columns_for(shapes, capacity)),
       spans_(spans_for(columns_, capacity)), d_head_(shapes.front().d_head) {
     const auto slots = static_cast<std::size_t>(slots_), columns = slots * static_cast<std::size_t>(columns_);
-    scores_ = Buffer<float>(columns * tile);
-    if (reads & reads_keys) keys_ = Buffer<float>(columns * static_cast<std::size_t>(d_head_));
-    queries_ = Buffer<std::byte>(slots * query_bytes_);
+    scores_ = Buffer<float>(columns * tile, Contents::any);
+    if (reads & reads_keys) keys_ = Buffer<float>(columns * static_cast<std::size_t>(d_head_), Contents::any);
+    queries_ = Buffer<std::byte>(slots * query_bytes_, Contents::any);
     rows_ = slots_ * rows_of_slot(shapes);
     const std::size_t rows = slots * static_cast<std::size_t>(rows_of_slot(shapes)),
                       of_spans = rows * static_cast<std::size_t>(spans_);
-    averages_ = Buffer<float>(of_spans * static_cast<std::size_t>(d_head_));
-    weights_ = Buffer<float>(of_spans);
+    averages_ = Buffer<float>(of_spans * static_cast<std::size_t>(d_head_), Contents::any);
+    weights_ = Buffer<float>(of_spans, Contents::any);
 }
 
 View AttentionScratch::averages(int first, int rows, int span) {

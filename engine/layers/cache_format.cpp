@@ -13,6 +13,7 @@ namespace ordo {
 namespace {
 
 constexpr int slab = CacheFormat::slab;
+constexpr int at_once = 16; // keys: their rows and the lines that they are written to stay in the nearest cache
 constexpr std::pair<std::string_view, CacheType> names[] = {
     {"f32", CacheType::f32}, {"f16", CacheType::f16}, {"bf16", CacheType::bf16}, {"q8_0", CacheType::q8_0}};
 
@@ -40,11 +41,15 @@ class Plain final : public CacheFormat {
 public:
     std::size_t token_bytes(int d) const override { return sizeof(T) * static_cast<std::size_t>(d); }
     // A key is a column of its slab, a value a row.
-    void write_key(const float* key, int d, std::byte* to, int i) const override {
-        for (int j = 0; j < d; ++j) at(to)[j * slab + i] = Of::write(key[j]);
+    void write_keys(View keys, std::byte* to, int i) const override {
+        for (int first = 0; first < keys.rows; first += at_once)
+            for (int j = 0; j < keys.cols; ++j)
+                for (int r = first; r < std::min(first + at_once, keys.rows); ++r)
+                    at(to)[j * slab + i + r] = Of::write(keys.row(r)[j]);
     }
-    void write_value(const float* value, int d, std::byte* to, int i) const override {
-        for (int j = 0; j < d; ++j) at(to)[i * d + j] = Of::write(value[j]);
+    void write_values(View values, std::byte* to, int i) const override {
+        for (int r = 0; r < values.rows; ++r)
+            for (int j = 0; j < values.cols; ++j) at(to)[(i + r) * values.cols + j] = Of::write(values.row(r)[j]);
     }
     void read_key(const std::byte* from, int i, float* key, int d) const override {
         for (int j = 0; j < d; ++j) key[j] = Of::read(at(from)[j * slab + i]);
@@ -82,9 +87,8 @@ class Pairs final : public CacheFormat {
         return from + std::ptrdiff_t{j / quant_block} * 2 * slab * quant_block +
                4 * (i / 2 * quant_block + j % quant_block) + 2 * (i % 2);
     }
-    static void write(std::byte* to, float x) {
-        const std::uint16_t half = bf16_from_float(x);
-        std::memcpy(to, &half, sizeof half);
+    static std::uint32_t pair(float low, float high) {
+        return bf16_from_float(low) | std::uint32_t{bf16_from_float(high)} << 16;
     }
     static float read(const std::byte* from) {
         std::uint16_t half;
@@ -94,12 +98,38 @@ class Pairs final : public CacheFormat {
 
 public:
     std::size_t token_bytes(int d) const override { return 2 * columns(d); }
-    void write_key(const float* key, int d, std::byte* to, int i) const override {
-        for (int j = 0; j < d; ++j) write(key_at(to, d, i, j), key[j]);
-        if (d % 2 != 0) write(key_at(to, d, i, d), 0); // multiplied with the query's 0
+    void write_keys(View keys, std::byte* to, int i) const override {
+        const int d = keys.cols;
+        for (int r = 0; r < keys.rows; ++r)
+            for (int first = 0; first < d; first += quant_block) {
+                const float* const key = keys.row(r) + first;
+                const int n = std::min(quant_block, d - first);
+                std::array<std::uint32_t, quant_block / 2> words;
+                for (int j = 0; j < n / 2; ++j) words[j] = pair(key[2 * j], key[2 * j + 1]);
+                if (n % 2 != 0) words[n / 2] = pair(key[n - 1], 0); // multiplied with the query's 0
+                std::byte* const at = key_at(to, d, i + r, first);
+                for (int j = 0; j < (n + 1) / 2; ++j) std::memcpy(at + 4 * panel_outputs * j, &words[j], 4);
+            }
     }
-    void write_value(const float* value, int d, std::byte* to, int i) const override {
-        for (int j = 0; j < d; ++j) write(value_at(to, i, j), value[j]);
+    void write_values(View values, std::byte* to, int i) const override {
+        for (int r = 0, n = 0; r < values.rows; r += n) {
+            n = (i + r) % 2 == 0 && r + 1 < values.rows ? 2 : 1;
+            for (int first = 0; first < values.cols; first += quant_block) {
+                const int cols = std::min(quant_block, values.cols - first);
+                const float *const value = values.row(r) + first, *const next = values.row(r + n - 1) + first;
+                std::byte* const at = value_at(to, i + r, first);
+                std::array<std::uint32_t, quant_block> words;
+                if (n == 2) {
+                    for (int j = 0; j < cols; ++j) words[j] = pair(value[j], next[j]);
+                    std::memcpy(at, words.data(), 4 * static_cast<std::size_t>(cols));
+                } else {
+                    for (int j = 0; j < cols; ++j) {
+                        const std::uint16_t half = bf16_from_float(value[j]);
+                        std::memcpy(at + 4 * j, &half, sizeof half);
+                    }
+                }
+            }
+        }
     }
     void read_key(const std::byte* from, int i, float* key, int d) const override {
         for (int j = 0; j < d; ++j) key[j] = read(key_at(from, d, i, j));
@@ -165,7 +195,13 @@ class Blocks final : public CacheFormat {
 public:
     std::size_t token_bytes(int d) const override { return static_cast<std::size_t>(blocks_of(d)) * (2 + quant_block); }
 
-    void write_key(const float* key, int d, std::byte* to, int i) const override {
+    void write_keys(View keys, std::byte* to, int i) const override {
+        for (int r = 0; r < keys.rows; ++r) write_key(keys.row(r), keys.cols, to, i + r);
+    }
+    void write_values(View values, std::byte* to, int i) const override {
+        for (int r = 0; r < values.rows; ++r) write_value(values.row(r), values.cols, to, i + r);
+    }
+    void write_key(const float* key, int d, std::byte* to, int i) const {
         for_blocks(d, [&](int b, int n) {
             const Block block(key + b * quant_block, n);
             std::byte* const panel = block_of_key(to, i, b, d);
@@ -190,7 +226,7 @@ public:
         });
     }
 
-    void write_value(const float* value, int d, std::byte* to, int i) const override {
+    void write_value(const float* value, int d, std::byte* to, int i) const {
         for_blocks(d, [&](int b, int n) {
             const Block block(value + b * quant_block, n);
             write_scale(to + b * value_block + 2 * i, block.scale);

@@ -18,15 +18,15 @@ const char* name_of(CacheType type);
 //   q8_0      blocks of 32 along d, the last one padded with zeros. Keys are two panels of 32 outputs each
 //             (kernels/kernels.h), values have the layout of Kernels::product_slabs. Each row is quantised on its own.
 //             Its scales are f16: blocks whose maximum is below 127 * 2^-14 = 0.008 lose bits, and below 4e-6 all.
-// In the functions for one token, `slab` is its slab and i its place in it.
+// In the functions for some tokens, `slab` is their slab and i the place of the first in it.
 class CacheFormat {
 public:
     static constexpr int slab = 64; // tokens
 
     virtual ~CacheFormat() = default;
     virtual std::size_t token_bytes(int d) const = 0; // of a key, or of a value; a slab has 64 times as many
-    virtual void write_key(const float* key, int d, std::byte* slab, int i) const = 0;
-    virtual void write_value(const float* value, int d, std::byte* slab, int i) const = 0;
+    virtual void write_keys(View keys, std::byte* slab, int i) const = 0; // [n, d], for the places from i on
+    virtual void write_values(View values, std::byte* slab, int i) const = 0;
     virtual void read_key(const std::byte* slab, int i, float* key, int d) const = 0;
     virtual void read_value(const std::byte* slab, int i, float* value, int d) const = 0;
     // scores [n, m] = scale * q [n, d] * keys^T, for the first m tokens of consecutive slabs. Each row has the same

@@ -117,7 +117,7 @@ ExpertScratch::ExpertScratch(std::span<const Program> programs, int rows) {
     }
     if (experts_ == 0) return;
     const auto n = static_cast<std::size_t>(rows), e = static_cast<std::size_t>(experts_);
-    floats_ = Buffer<float>(n * static_cast<std::size_t>(experts_ + used + 2 * d_model + inner));
+    floats_ = Buffer<float>(n * static_cast<std::size_t>(experts_ + used + 2 * d_model + inner), Contents::any);
     float* at = floats_.data();
     for (const auto& [to, cols] :
          {std::pair{&logits, experts_}, {&weights, used}, {&gathered, d_model}, {&hidden, inner}, {&result, d_model}}) {

@@ -45,8 +45,9 @@ KvCache::KvCache(const KvCacheShape& s)
         slots += static_cast<std::size_t>(layers_.back().most);
     }
     const std::size_t bytes = slots * static_cast<std::size_t>(s.n_kv_heads) * token_bytes_;
-    keys_ = Buffer<std::byte>(bytes);
-    values_ = Buffer<std::byte>(bytes);
+    const Contents contents = s.grows ? Contents::any : Contents::zeros; // make_room() clears what is not written
+    keys_ = Buffer<std::byte>(bytes, contents);
+    values_ = Buffer<std::byte>(bytes, contents);
     runs_.reserve(static_cast<std::size_t>(s.n_layers) * static_cast<std::size_t>(std::max(s.n_kv_heads, 1)));
     if (!s.grows) reserve(s.capacity);
 }
@@ -63,14 +64,8 @@ int KvCache::grown(int tokens) const {
 
 // Moves the runs, the last first, each to a place that no earlier run still uses.
 void KvCache::spread(std::byte* memory, std::span<const Run> runs) {
-    const std::size_t end = runs.empty() ? 0 : runs.back().from + runs.back().before; // everything after it is zero
-    if (end == 0) return; // nothing is stored yet, and an empty cache has no memory
-    for (std::size_t i = runs.size(); i-- > 0;) {
-        const Run& run = runs[i];
-        std::memmove(memory + run.to, memory + run.from, run.before);
-        const std::size_t filled = run.to + run.before;
-        if (filled < end) std::memset(memory + filled, 0, std::min(end, run.to + run.after) - filled);
-    }
+    for (std::size_t i = runs.size(); i-- > 0;)
+        if (runs[i].bytes != 0) std::memmove(memory + runs[i].to, memory + runs[i].from, runs[i].bytes);
 }
 
 void KvCache::reserve(int tokens) {
@@ -85,7 +80,7 @@ void KvCache::reserve(int tokens) {
         const std::size_t old = static_cast<std::size_t>(layer.slots) * token_bytes_,
                           now = static_cast<std::size_t>(slots) * token_bytes_;
         for (std::size_t head = 0; head < heads; ++head)
-            runs_.push_back({layer.start + head * old, start + head * now, old, now});
+            runs_.push_back({layer.start + head * old, start + head * now, old});
         layer.slots = slots;
         layer.start = start;
         start += heads * now;
@@ -98,8 +93,8 @@ void KvCache::reserve(int tokens) {
     const auto held = [&](int slots) { return static_cast<std::size_t>(std::min(slots, shape_.capacity)); };
     for (std::size_t i = 0; i < layers_.size(); ++i) {
         const auto floats = static_cast<std::size_t>(shape_.state_floats[i]);
-        runs_.push_back({sizeof(float) * layers_[i].state_start, sizeof(float) * start,
-                         sizeof(float) * held(before) * floats, sizeof(float) * held(room_) * floats});
+        runs_.push_back(
+            {sizeof(float) * layers_[i].state_start, sizeof(float) * start, sizeof(float) * held(before) * floats});
         layers_[i].state_start = start;
         start += held(room_) * floats;
     }
@@ -125,6 +120,17 @@ void KvCache::make_room(int first, int rows) {
         }
         layer.base = base;
     }
+    if (keys_.began_with_zeros() && values_.began_with_zeros()) return;
+    for (int begun = round_up(first, slab); begun < first + rows; begun += slab)
+        if (begun + slab > first + rows || shape_.d_head % quant_block != 0)
+            for (int layer = 0; layer < shape_.n_layers; ++layer) clear(layer, begun);
+}
+
+void KvCache::clear(int layer, int slot) {
+    const std::size_t bytes = slab * token_bytes_;
+    for (int head = 0; head < shape_.n_kv_heads; ++head)
+        for (Buffer<std::byte>* const of : {&keys_, &values_})
+            std::memset(of->data() + slab_of(layer, head, slot), 0, bytes);
 }
 
 bool KvCache::holds_before(int size) const {
@@ -166,6 +172,9 @@ void KvCache::evict(int layer, int first, int count, int size, View keys, View v
         own = after;
         store(layer, 0, slot - count, k, v);
     };
+    own = after;
+    for (int slot = after.base + round_up(size - before.base, slab); slot < size - count; slot += slab)
+        clear(layer, slot);                           // no token has been there before
     const bool up = before.base - count > after.base; // upwards: no token that still has to move may be overwritten
     for (int done = 0, n = 0; done < size - from; done += n) {
         n = std::min(size - from - done, slab);
@@ -224,13 +233,15 @@ void KvCache::values(int layer, int kv_head, int first, View out) const {
 
 void KvCache::store(int layer, int kv_head, int first, View k, View v) {
     const int d = shape_.d_head;
-    for (int i = 0; i < k.rows; ++i)
+    for (int i = 0, n = 0; i < k.rows; i += n) {
+        const int place = place_of(layer, first + i);
+        n = std::min(k.rows - i, slab - place);
         for (int at = 0; at < k.cols; at += d) {
             const std::size_t slab_at = slab_of(layer, kv_head + at / d, first + i);
-            const int place = place_of(layer, first + i);
-            format_->write_key(k.row(i) + at, d, keys_.data() + slab_at, place);
-            format_->write_value(v.row(i) + at, d, values_.data() + slab_at, place);
+            format_->write_keys(cols_of(rows_of(k, i, n), at, d), keys_.data() + slab_at, place);
+            format_->write_values(cols_of(rows_of(v, i, n), at, d), values_.data() + slab_at, place);
         }
+    }
 }
 
 void KvCache::multiply_keys(int layer, int kv_head, int first, float scale, View q, std::byte* memory,

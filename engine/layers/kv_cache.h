@@ -39,7 +39,9 @@ public:
     // the runs of all heads are adjacent. A short text in a cache of large capacity therefore uses few pages, which may
     // be huge. When the text outgrows the runs, they move apart. Allocates nothing.
     void reserve(int tokens);
-    // Lets layers with a window drop tokens that no token from slot `first` on sees, if their room is needed.
+    // Makes room for the next rows, from slot `first` on, which must be stored before anything else. Layers with a
+    // window drop tokens that none of the rows sees, if their room is needed. Clears the part of the last slab that no
+    // row fills: products read whole slabs.
     void make_room(int first, int rows);
     // The first token that queries of a layer with a window may see. Earlier ones were dropped before evict().
     int floor(int layer) const { return layers_[layer].floor; }
@@ -60,8 +62,8 @@ public:
 
     // Stores rows of k and v [n, heads * d_head], for heads from kv_head on, in the slots from `first` on.
     void store(int layer, int kv_head, int first, View k, View v);
-    // scores [n, m] = scale * q [n, d_head] * k^T, for the m tokens from `first` on, where a slab begins. Unused slots
-    // hold zeros. memory: CacheFormat::query_bytes(n, d_head), aligned for floats.
+    // scores [n, m] = scale * q [n, d_head] * k^T, for the m tokens from `first` on, where a slab begins. memory:
+    // CacheFormat::query_bytes(n, d_head), aligned for floats.
     void multiply_keys(int layer, int kv_head, int first, float scale, View q, std::byte* memory, View scores) const;
     // out [n, d_head] = weights [n, m] * v, for the same tokens.
     void multiply_values(int layer, int kv_head, int first, View weights, View out) const;
@@ -82,16 +84,16 @@ private:
         int base = 0, floor = 0;
         int first_held() const { return std::max(base, floor); }
     };
-    // A run of bytes that moves: `before` bytes from one place to another, which has room for `after`.
     struct Run {
-        std::size_t from, to, before, after;
+        std::size_t from, to, bytes;
     };
     static void spread(std::byte* memory, std::span<const Run> runs);
     int grown(int tokens) const;
     static int slots_of(const KvCacheShape& shape, int layer);
     const Layer& layer_of(int layer) const { return layers_[layer]; }
-    std::size_t head_start(int layer, int kv_head) const;                                    // as Layer::start
-    std::size_t slab_of(int layer, int kv_head, int slot) const;                             // likewise
+    std::size_t head_start(int layer, int kv_head) const;        // as Layer::start
+    std::size_t slab_of(int layer, int kv_head, int slot) const; // likewise
+    void clear(int layer, int slot);                             // the slab that begins there
     int place_of(int layer, int slot) const { return (slot - layer_of(layer).base) % slab; } // in its slab
 
     KvCacheShape shape_;

@@ -47,10 +47,10 @@ Pass::Pass(const Stack& model, std::shared_ptr<const EncodingStack> encodings, c
     SlotMemory slots;
     std::size_t floats = 0, at = 0;
     for (std::size_t i = 0; i < widths.size(); ++i) floats += padded(slot_rows(i, sizes), widths[i]);
-    if (in_one_piece) memory_.emplace_back(floats);
+    if (in_one_piece) memory_.emplace_back(floats, Contents::any);
     for (std::size_t i = 0; i < widths.size(); ++i) {
         const std::size_t size = padded(slot_rows(i, sizes), widths[i]);
-        if (!in_one_piece) memory_.emplace_back(size), at = 0;
+        if (!in_one_piece) memory_.emplace_back(size, Contents::any), at = 0;
         slots[i] = view(memory_.back().data() + at, slot_rows(i, sizes), widths[i]);
         at += size;
     }

@@ -22,6 +22,25 @@ TEST(Memory, WhatIsAtLeastHalfAHugePageCanLieOnHugePages) {
     EXPECT_EQ(mapped_bytes(), before);
 }
 
+TEST(Memory, OfOneBufferIsThatOfTheNextOfItsSize) {
+    const std::size_t before = mapped_bytes(), size = std::max(least_mapped, 3 * huge_page);
+    const auto of = [](std::size_t bytes, Contents contents) {
+        Buffer<unsigned char> buffer(bytes, contents);
+        const unsigned char first = buffer[0];
+        std::fill(buffer.begin(), buffer.end(), static_cast<unsigned char>(7));
+        return std::pair(buffer.data(), first);
+    };
+    unsigned char* const kept = of(size, Contents::any).first;
+    EXPECT_EQ(of(size, Contents::zeros).second, 0);
+    EXPECT_NE(of(2 * size, Contents::any).first, kept);
+    const auto again = of(size, Contents::any);
+    EXPECT_EQ(again.first, kept);
+    EXPECT_TRUE(again.second == (any_is_nan ? 255 : 7) || again.second == 0); // 0: the system needed the page
+    EXPECT_EQ(mapped_bytes(), before);
+    for (int i = 0; i < 40; ++i) of(size + static_cast<std::size_t>(i) * huge_page, Contents::any); // some are kept
+    EXPECT_EQ(mapped_bytes(), before);
+}
+
 TEST(Memory, IsCountedInThePlaceOfTaken) {
     const std::size_t before = mapped_bytes();
     const MemoryCount outer;

@@ -128,17 +128,28 @@ TEST_P(KvCaches, RoundOnceAndByNoMoreThanTheirType) {
     }
 }
 
-// When a text outgrows the runs of the heads, they move apart. Slots that were never filled hold zeros.
+// The next cache of this shape gets memory that is full of NaNs, if it is large enough to be kept.
+void spoil(const KvCacheShape& s) {
+    const std::size_t slots = static_cast<std::size_t>((s.capacity + 63) / 64 * 64 * s.n_layers * s.n_kv_heads),
+                      bytes = slots * cache_format(s.type).token_bytes(s.d_head);
+    Buffer<std::byte> keys(bytes, Contents::any), values(bytes, Contents::any);
+    for (Buffer<std::byte>* const piece : {&keys, &values}) std::fill(piece->begin(), piece->end(), std::byte{0xff});
+}
+
+// When a text outgrows the runs of the heads, they move apart. The rest of the last slab holds zeros, whatever the
+// memory held before.
 TEST_P(KvCaches, GrowWithoutChangingWhatTheyHold) {
     KvCacheShape growing = shape;
     growing.capacity = 1000;
     growing.grows = true;
     growing.state_floats = {2, 3};
     for (const int step : {1, 50, 200}) {
+        spoil(growing);
         KvCache small(growing);
         Tensor k(1, heads * e), v(1, heads * e), out(1, e), rest(64, e);
         for (int slot = 0; slot < 1000; ++slot) {
             if (slot % step == 0) small.reserve(std::min(1000, slot + step));
+            small.make_room(slot, 1);
             for (int layer = 0; layer < layers; ++layer) {
                 for (int c = 0; c < heads * e; ++c) {
                     k.data()[c] = value(layer, slot, c, 0);
@@ -177,6 +188,33 @@ TEST_P(KvCaches, WhatIsNotFiniteStaysSo) {
     cache.multiply_values(0, 1, 0, weights.view(), out.view());
     EXPECT_FALSE(std::isfinite(scores.data()[0]));
     EXPECT_FALSE(std::isfinite(out.data()[2]));
+}
+
+// Tokens that move up, beyond all slots used so far, leave nothing of earlier memory behind them.
+TEST_P(KvCaches, ClearTheSlabsThatEvictedTokensMoveTo) {
+    KvCacheShape sliding = shape;
+    sliding.capacity = 2000;
+    sliding.grows = true;
+    sliding.windows = {100, 0};
+    sliding.chunk = 50;
+    spoil(sliding);
+    KvCache small(sliding);
+    Tensor k(50, heads * e), v(50, heads * e), out(64, e);
+    int size = 0;
+    for (; size < 1000; size += 50) {
+        small.make_room(size, 50);
+        for (int layer = 0; layer < layers; ++layer) small.store(layer, 0, size, k.view(), v.view());
+    }
+    Tensor keys(64, heads * e), values(64, heads * e);
+    for (int layer = 0; layer < layers; ++layer)
+        small.evict(layer, 10, 900, size, keys.view(), values.view(), [](View, int) {});
+    size -= 900;
+    for (int layer = 0; layer < layers; ++layer)
+        for (const int first : {small.floor(layer), size}) {
+            const int n = first == size ? 128 - size : size - first;
+            small.values(layer, heads - 1, first, out.view(n));
+            for (int i = 0; i < n * e; ++i) ASSERT_EQ(out.data()[i], 0) << layer << ' ' << first;
+        }
 }
 
 // Slots after the last token may hold anything. Each row has the same bits in a batch and alone.

@@ -9,6 +9,7 @@
 namespace ordo {
 
 const std::size_t least_mapped = std::size_t{256} << 10;
+const bool any_is_nan = false;
 
 namespace {
 
@@ -28,6 +29,15 @@ void* map_zeros(std::size_t bytes) {
 void unmap(void* memory, std::size_t bytes) noexcept {
     std::free(memory);
     mapped_now -= bytes;
+}
+
+void* map_any(std::size_t bytes, bool& zeros) {
+    zeros = true;
+    return map_zeros(bytes);
+}
+
+void keep_mapped(void* memory, std::size_t bytes) noexcept {
+    unmap(memory, bytes);
 }
 
 std::size_t mapped_bytes() noexcept {
