@@ -27,7 +27,7 @@ TEST(Memory, OfOneBufferIsThatOfTheNextOfItsSize) {
     const auto of = [](std::size_t bytes, Contents contents) {
         Buffer<unsigned char> buffer(bytes, contents);
         const unsigned char first = buffer[0];
-        std::fill(buffer.begin(), buffer.end(), static_cast<unsigned char>(7));
+        buffer[0] = 7;
         return std::pair(buffer.data(), first);
     };
     unsigned char* const kept = of(size, Contents::any).first;

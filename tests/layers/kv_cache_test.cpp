@@ -199,7 +199,7 @@ TEST_P(KvCaches, ClearTheSlabsThatEvictedTokensMoveTo) {
     sliding.chunk = 50;
     spoil(sliding);
     KvCache small(sliding);
-    Tensor k(50, heads * e), v(50, heads * e), out(64, e);
+    Tensor k(50, heads * e), v(50, heads * e), out(128, e);
     int size = 0;
     for (; size < 1000; size += 50) {
         small.make_room(size, 50);

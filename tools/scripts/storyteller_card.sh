@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # Prints the card of the storyteller: the card of any file (card.sh), the counts of stories.sh for this file, for texts
-# of the corpus and for another model's stories, and its first twenty stories. BEFORE is the file from which this part of
-# its training started.
+# of the corpus and for another model's stories, and its first twenty stories. BEFORE is the file from which this part
+# of its training started.
 #   [PEER=MODEL] tools/scripts/storyteller_card.sh ORDO FILE LOG CORPUS.txt HELD_OUT.txt [BEFORE] >CARD.md
 set -eu
 [ $# -eq 5 ] || [ $# -eq 6 ] || { sed -n '3,6p' "$0"; exit 2; }

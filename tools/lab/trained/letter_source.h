@@ -7,8 +7,8 @@
 namespace ordo::lab {
 
 // Without a file: each text has its own table, a permutation of the letters, of the letter that usually follows each.
-// A model that has read more of a text predicts it better. The supply is endless. With a file: windows at random places;
-// the last tenth is held out.
+// A model that has read more of a text predicts it better. The supply is endless. With a file: windows at random
+// places; the last tenth is held out.
 class LetterSource {
 public:
     LetterSource() = default;
