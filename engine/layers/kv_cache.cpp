@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "layers/kv_cache.h"
 
+#include "core/weight_type.h"
+
 #include <algorithm>
 #include <cstring>
 
