@@ -12,7 +12,7 @@
 #             that begin a sentence there (66).
 # Two figures are of all stories and of the model:
 #   repeated  the share of four words in a row that the same story had before (at most 2.5 %);
-#   bits      per byte of HELD_OUT.txt, by `ordo perplexity` (at most 0.65).
+#   bits per byte of HELD_OUT.txt, by `ordo perplexity` (at most 0.65).
 # With PRINT, it prints the first N stories. The exit code is 1 if a FILE misses a bound. A llama2.c file, NAME.bin,
 # needs its tokenizer, tok512.bin, next to it.
 # With --documents, it judges existing texts by the same rules. That is the level that a model could reach.
@@ -104,11 +104,11 @@ counted() { # WHAT [BITS]
         z = 1.96; share = hero / NR; middle = (share + z * z / (2 * NR)) / (1 + z * z / NR)
         half = z / (1 + z * z / NR) * sqrt(share * (1 - share) / NR + z * z / (4 * NR * NR))
         repeated = fours ? 100 * again / fours : 0
-        printf "%s: of %d stories spell %d, prose %d, end %d, hero %d (%.1f %%; 95 %% interval %.1f to %.1f), repeated %.1f %%",
-               what, NR, spell, prose, end, hero, 100 * share, 100 * (middle - half), 100 * (middle + half), repeated
-        if (bits == "") { print ""; exit }
+        printf "%s: of %d stories spell %d, prose %d, end %d, hero %d (%.1f to %.1f %%), repeated %.1f %%\n", what, NR,
+               spell, prose, end, hero, 100 * (middle - half), 100 * (middle + half), repeated
+        if (bits == "") exit
         passed = spell >= 97 && prose == 100 && end >= 90 && hero >= 66 && repeated <= 2.5 && bits <= 0.65
-        printf ", bits %.3f: %s\n", bits, passed ? "passed" : "not passed"
+        printf "%s: %.4f bits per byte; %s\n", what, bits, passed ? "passed" : "not passed"
         if (strange != "") print "words that are rare:" strange
         exit !passed
     }' "$work/judged"
