@@ -115,10 +115,9 @@ void unmap(void* memory, std::size_t bytes) noexcept {
     mapped_now -= bytes;
 }
 
-void* map_any(std::size_t bytes, bool& zeros) {
+void* map_any(std::size_t bytes) {
     void* const memory = kept.take(whole_pages(bytes));
-    zeros = memory == nullptr;
-    if (zeros) return map_zeros(bytes);
+    if (memory == nullptr) return map_zeros(bytes);
     mapped_now += bytes;
     return memory;
 }

@@ -22,7 +22,7 @@ void* map_zeros(std::size_t bytes);
 void unmap(void* memory, std::size_t bytes) noexcept;
 // The same with any contents, for memory that one session after the other takes. keep_mapped() keeps the last few
 // pieces for map_any(), so that the system need not clear their pages again. It takes them back when it needs memory.
-void* map_any(std::size_t bytes, bool& zeros); // zeros: whether it is new
+void* map_any(std::size_t bytes);
 void keep_mapped(void* memory, std::size_t bytes) noexcept;
 // The bytes of map_zeros() and map_any() that have not been returned. The heap's own figures do not count them.
 std::size_t mapped_bytes() noexcept;

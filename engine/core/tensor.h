@@ -39,19 +39,15 @@ public:
         const std::size_t bytes = (size * sizeof(T) + 63) / 64 * 64;
         const bool any = contents == Contents::any;
         if (bytes >= least_mapped) {
-            data_ = {static_cast<T*>(any ? map_any(bytes, zeros_) : map_zeros(bytes)), Free{bytes, any}};
+            data_ = {static_cast<T*>(any ? map_any(bytes) : map_zeros(bytes)), Free{bytes, any}};
         } else {
             data_.reset(static_cast<T*>(std::aligned_alloc(64, bytes)));
             if (!data_) throw std::bad_alloc();
-            zeros_ = !any;
             if (!any) std::memset(static_cast<void*>(data_.get()), 0, bytes);
         }
-        if (!any || !any_is_nan) return;
-        zeros_ = false;
-        std::memset(static_cast<void*>(data_.get()), 0xff, bytes);
+        if (any && any_is_nan) std::memset(static_cast<void*>(data_.get()), 0xff, bytes);
     }
 
-    bool began_with_zeros() const { return zeros_; }
     T* data() { return data_.get(); }
     const T* data() const { return data_.get(); }
     std::size_t size() const { return size_; }
@@ -76,7 +72,6 @@ private:
     };
     std::unique_ptr<T, Free> data_;
     std::size_t size_ = 0;
-    bool zeros_ = true;
 };
 
 // A matrix [rows, cols] that owns its memory.

@@ -13,7 +13,6 @@ namespace ordo {
 namespace {
 
 constexpr int slab = CacheFormat::slab;
-constexpr int at_once = 16; // keys: their rows and the lines that they are written to stay in the nearest cache
 constexpr std::pair<std::string_view, CacheType> names[] = {
     {"f32", CacheType::f32}, {"f16", CacheType::f16}, {"bf16", CacheType::bf16}, {"q8_0", CacheType::q8_0}};
 
@@ -42,10 +41,8 @@ public:
     std::size_t token_bytes(int d) const override { return sizeof(T) * static_cast<std::size_t>(d); }
     // A key is a column of its slab, a value a row.
     void write_keys(View keys, std::byte* to, int i) const override {
-        for (int first = 0; first < keys.rows; first += at_once)
-            for (int j = 0; j < keys.cols; ++j)
-                for (int r = first; r < std::min(first + at_once, keys.rows); ++r)
-                    at(to)[j * slab + i + r] = Of::write(keys.row(r)[j]);
+        for (int r = 0; r < keys.rows; ++r)
+            for (int j = 0; j < keys.cols; ++j) at(to)[j * slab + i + r] = Of::write(keys.row(r)[j]);
     }
     void write_values(View values, std::byte* to, int i) const override {
         for (int r = 0; r < values.rows; ++r)

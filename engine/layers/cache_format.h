@@ -13,12 +13,13 @@ const char* name_of(CacheType type);
 // A slab holds 64 tokens. Their keys are transposed, so that the scores of a slab are one small matrix product on
 // contiguous memory, for any number of queries. No sum goes across a row:
 //   f32, f16  keys [d, 64], values [64, d]
-//   bf16      pairs, for products of pairs of bf16. d is padded with zeros to a multiple of 32. Keys are two panels of
+//   bf16      pairs, for products of pairs of bf16. d is padded to a multiple of 32. Keys are two panels of
 //             bf16 (kernels/kernels.h), values have the layout of Kernels::product_pair_slabs.
 //   q8_0      blocks of 32 along d, the last one padded with zeros. Keys are two panels of 32 outputs each
 //             (kernels/kernels.h), values have the layout of Kernels::product_slabs. Each row is quantised on its own.
 //             Its scales are f16: blocks whose maximum is below 127 * 2^-14 = 0.008 lose bits, and below 4e-6 all.
-// In the functions for some tokens, `slab` is their slab and i the place of the first in it.
+// No result depends on bytes that no token has written. In the functions for some tokens, `slab` is their slab and i
+// the place of the first in it.
 class CacheFormat {
 public:
     static constexpr int slab = 64; // tokens

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "layers/kv_cache.h"
 
-#include "core/weight_type.h"
-
 #include <algorithm>
 #include <cstring>
 
@@ -47,9 +45,8 @@ KvCache::KvCache(const KvCacheShape& s)
         slots += static_cast<std::size_t>(layers_.back().most);
     }
     const std::size_t bytes = slots * static_cast<std::size_t>(s.n_kv_heads) * token_bytes_;
-    const Contents contents = s.grows ? Contents::any : Contents::zeros; // make_room() clears what is not written
-    keys_ = Buffer<std::byte>(bytes, contents);
-    values_ = Buffer<std::byte>(bytes, contents);
+    keys_ = Buffer<std::byte>(bytes, Contents::any); // products ignore slots that no token has written
+    values_ = Buffer<std::byte>(bytes, Contents::any);
     runs_.reserve(static_cast<std::size_t>(s.n_layers) * static_cast<std::size_t>(std::max(s.n_kv_heads, 1)));
     if (!s.grows) reserve(s.capacity);
 }
@@ -122,17 +119,6 @@ void KvCache::make_room(int first, int rows) {
         }
         layer.base = base;
     }
-    if (keys_.began_with_zeros() && values_.began_with_zeros()) return;
-    for (int begun = round_up(first, slab); begun < first + rows; begun += slab)
-        if (begun + slab > first + rows || shape_.d_head % quant_block != 0)
-            for (int layer = 0; layer < shape_.n_layers; ++layer) clear(layer, begun);
-}
-
-void KvCache::clear(int layer, int slot) {
-    const std::size_t bytes = slab * token_bytes_;
-    for (int head = 0; head < shape_.n_kv_heads; ++head)
-        for (Buffer<std::byte>* const of : {&keys_, &values_})
-            std::memset(of->data() + slab_of(layer, head, slot), 0, bytes);
 }
 
 bool KvCache::holds_before(int size) const {
@@ -159,6 +145,7 @@ void KvCache::evict(int layer, int first, int count, int size, View keys, View v
         from = std::max({from, before.first_held(), size + 1 - own.window});
         after.floor = from - count;
         after.base = whole_slabs_below(after.floor);
+        // Products also read the places before the floor in its slab, with a weight of 0. Earlier tokens wrote them.
     } else if (size - count + 1 - own.window < before.first_held()) {
         after.floor = before.first_held(); // the window of a shorter sequence reaches back to evicted tokens
     }
@@ -174,9 +161,6 @@ void KvCache::evict(int layer, int first, int count, int size, View keys, View v
         own = after;
         store(layer, 0, slot - count, k, v);
     };
-    own = after;
-    for (int slot = after.base + round_up(size - before.base, slab); slot < size - count; slot += slab)
-        clear(layer, slot);                           // no token has been there before
     const bool up = before.base - count > after.base; // upwards: no token that still has to move may be overwritten
     for (int done = 0, n = 0; done < size - from; done += n) {
         n = std::min(size - from - done, slab);

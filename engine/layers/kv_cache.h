@@ -39,9 +39,8 @@ public:
     // the runs of all heads are adjacent. A short text in a cache of large capacity therefore uses few pages, which may
     // be huge. When the text outgrows the runs, they move apart. Allocates nothing.
     void reserve(int tokens);
-    // Makes room for the next rows, from slot `first` on, which must be stored before anything else. Layers with a
-    // window drop tokens that none of the rows sees, if their room is needed. Clears the part of the last slab that no
-    // row fills: products read whole slabs.
+    // Makes room for the next rows, from slot `first` on. Layers with a window drop tokens that none of the rows sees,
+    // if their room is needed.
     void make_room(int first, int rows);
     // The first token that queries of a layer with a window may see. Earlier ones were dropped before evict().
     int floor(int layer) const { return layers_[layer].floor; }
@@ -91,9 +90,8 @@ private:
     int grown(int tokens) const;
     static int slots_of(const KvCacheShape& shape, int layer);
     const Layer& layer_of(int layer) const { return layers_[layer]; }
-    std::size_t head_start(int layer, int kv_head) const;        // as Layer::start
-    std::size_t slab_of(int layer, int kv_head, int slot) const; // likewise
-    void clear(int layer, int slot);                             // the slab that begins there
+    std::size_t head_start(int layer, int kv_head) const;                                    // as Layer::start
+    std::size_t slab_of(int layer, int kv_head, int slot) const;                             // likewise
     int place_of(int layer, int slot) const { return (slot - layer_of(layer).base) % slab; } // in its slab
 
     KvCacheShape shape_;

@@ -340,7 +340,7 @@ View EncoderInput::encode(std::span<const Token> tokens, const TokenRows& rows) 
     const Sequence::Input fed = sequence.begin(tokens, rows);
     const View encoded = sequence.pass.states(sequence.forward(fed, 0, nullptr));
     const Model::Impl& m = *model;
-    memory.make_room(0, encoded.rows);
+    memory.reserve(encoded.rows);
     team(thread_count(), [&] {
         for (int i = 0; i < m.blueprint.n_layers; ++i)
             remember({m.program.layer(i), m.weights.layers[i], m.encodings.layer(i), i}, encoded, kv.view(encoded.rows),

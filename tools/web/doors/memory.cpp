@@ -31,8 +31,7 @@ void unmap(void* memory, std::size_t bytes) noexcept {
     mapped_now -= bytes;
 }
 
-void* map_any(std::size_t bytes, bool& zeros) {
-    zeros = true;
+void* map_any(std::size_t bytes) {
     return map_zeros(bytes);
 }
 
