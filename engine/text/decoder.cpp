@@ -14,41 +14,31 @@
 namespace ordo {
 namespace {
 
-void replace_all(std::string& text, std::string_view what, std::string_view with) {
-    std::string out;
-    std::size_t done = 0;
-    for (std::size_t at = text.find(what); at != text.npos; at = text.find(what, done)) {
-        out.append(text, done, at - done).append(with);
-        done = at + what.size();
-    }
-    if (done > 0) text = out.append(text, done);
-}
-
 // Removes BERT's spaces before punctuation and contractions.
-void clean_up(std::string& token) {
+void clean_up(std::string& token, const Allowance& allowance) {
     static constexpr std::string_view pairs[][2] = {
         {" .", "."},   {" ?", "?"},           {" !", "!"},   {" ,", ","},     {" ' ", "'"},   {" n't", "n't"},
         {" 'm", "'m"}, {" do not", " don't"}, {" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"}};
-    for (const auto& pair : pairs) replace_all(token, pair[0], pair[1]);
+    for (const auto& pair : pairs) replace_all(token, pair[0], pair[1], allowance);
 }
 
 Decoder make_word_piece_decoder(const JsonValue& c, const std::string& where) {
     const bool cleans = get_bool(c, "cleanup", where);
-    return [cleans, prefix = get_string(c, "prefix", where)](std::string& token, bool first, Allowance&) {
+    return [cleans, prefix = get_string(c, "prefix", where)](std::string& token, bool first, Allowance& allowance) {
         if (!first && token.starts_with(prefix)) {
             token.erase(0, prefix.size());
         } else if (!first) {
             token.insert(0, " ");
         }
-        if (cleans) clean_up(token);
+        if (cleans) clean_up(token, allowance);
     };
 }
 
 Decoder make_metaspace_decoder(const JsonValue& c, const std::string& where) {
     const MetaspaceOptions options = metaspace_options(c, where);
     const bool drops = options.scheme != MetaspaceOptions::Scheme::never;
-    return [drops, mark = options.mark](std::string& token, bool first, Allowance&) {
-        replace_all(token, mark, first && drops ? "" : " ");
+    return [drops, mark = options.mark](std::string& token, bool first, Allowance& allowance) {
+        replace_all(token, mark, first && drops ? "" : " ", allowance);
     };
 }
 
@@ -64,7 +54,7 @@ Decoder make_strip(const JsonValue& c, const std::string& where, bool fused) {
         for (auto n = fused && !first ? 0 : start; n > 0 && kept.starts_with(content); --n)
             kept.remove_prefix(content.size());
         for (auto n = stop; n > 0 && kept.ends_with(content); --n) kept.remove_suffix(content.size());
-        token = std::string(kept);
+        if (kept.size() != token.size()) token = std::string(kept);
     };
 }
 

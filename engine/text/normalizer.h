@@ -22,6 +22,9 @@ enum class MapMatch { shortest, longest };
 // The character map of a SentencePiece model (precompiled_charsmap, not in base 64). Throws Error(model).
 Normalizer make_precompiled(std::string map, const std::string& where, MapMatch which = MapMatch::shortest);
 
+// Replaces each occurrence of `from` by `to`, from left to right. `from` must not be empty.
+void replace_all(std::string& text, std::string_view from, std::string_view to, const Allowance& allowance);
+
 std::string to_base64(std::string_view bytes);
 std::string from_base64(std::string_view text, const std::string& where); // throws Error(model)
 

@@ -77,6 +77,17 @@ TEST(Normalizers, MakeNoMountainOfAWord) {
     EXPECT_EQ(normal(R"({"type":"Sequence","normalizers":[{"type":"NFKC"}]})", ligatures).size(), 33u * 50000);
 }
 
+// A search takes up to the product of both sizes, so a long pattern is PCRE2's, whose time and size are limited.
+TEST(Normalizers, LimitTheTimeOfLongPatterns) {
+    const auto replace = [](std::size_t size) {
+        return R"({"type":"Replace","pattern":{"String":")" + std::string(size, 'a') + "b\"},\"content\":\"\"}";
+    };
+    const std::string text(1 << 20, 'a');
+    EXPECT_EQ(normal(replace(63), text + "b").size(), text.size() - 63);
+    EXPECT_EQ(normal(replace(64), text + "b").size(), text.size() - 64);
+    EXPECT_THROW(normal(replace(1 << 20), text), Error);
+}
+
 TEST(Normalizers, DoWhatTheirNamesSay) {
     EXPECT_EQ(normal("null", " A"), " A");
     EXPECT_EQ(normal(R"({"type":"Lowercase"})", "ABC \u00c9"), "abc \u00e9");
@@ -85,6 +96,10 @@ TEST(Normalizers, DoWhatTheirNamesSay) {
     EXPECT_EQ(normal(R"({"type":"Prepend","prepend":"_"})", "a"), "_a");
     EXPECT_EQ(normal(R"({"type":"Prepend","prepend":"_"})", ""), "");
     EXPECT_EQ(normal(R"({"type":"Replace","pattern":{"String":".."},"content":"x"})", "a....b."), "axxb.");
+    EXPECT_EQ(normal(R"({"type":"Replace","pattern":{"String":"é"},"content":"e"})", "\xc3\xc3\xa9\xa9\xe9\xa9"),
+              "\xc3"
+              "e"
+              "\xa9\xe9\xa9"); // the other bytes are not UTF-8
     EXPECT_EQ(normal(R"({"type":"Replace","pattern":{"Regex":" {2,}"},"content":" "})", "a   b c"), "a b c");
     EXPECT_EQ(normal(R"({"type":"Sequence","normalizers":[{"type":"NFD"},{"type":"StripAccents"}]})", "\u00e9\xff"),
               "e\xff");
