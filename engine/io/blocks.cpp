@@ -213,8 +213,9 @@ bool has_wild_scale(const WeightFormat& format, const std::byte* block) {
 std::optional<std::size_t> wild_half(std::uint16_t exponent, std::span<const std::byte> halves) {
     const auto wild = [&](std::size_t i) { return (half_bits(halves.data() + 2 * i) & exponent) == exponent; };
     const std::size_t n = halves.size() / 2;
-    unsigned any = 0; // first without a branch, so that the loop is vectorised
-    for (std::size_t i = 0; i < n; ++i) any |= unsigned{wild(i)};
+    std::uint16_t any = 0; // the first loop has no branch, so that it is vectorised
+#pragma omp simd reduction(| : any)
+    for (std::size_t i = 0; i < n; ++i) any = static_cast<std::uint16_t>(any | (wild(i) ? 1 : 0));
     for (std::size_t i = 0; any != 0 && i < n; ++i)
         if (wild(i)) return i;
     return std::nullopt;
