@@ -8,6 +8,7 @@
 #include "tests/tools/models.h"
 
 #include <cmath>
+#include <fstream>
 #include <gtest/gtest.h>
 
 namespace {
@@ -64,6 +65,35 @@ protected:
 
     TempDir dir_;
 };
+
+TEST_F(CliConvert, RecordsTheSamplingOfAGenerationConfig) {
+    const std::string config = (dir_ / "generation_config.json").string();
+    std::ofstream(config) << R"({"do_sample": true, "temperature": 0.75, "top_k": 7, "repetition_penalty": 1.5})";
+    expect_done({in(), out(), "--generation-config", config});
+    const Sampling sampling = Model::load(out(), {}).sampling();
+    EXPECT_EQ(sampling.temperature, 0.75f);
+    EXPECT_EQ(sampling.top_k, 7);
+    EXPECT_EQ(sampling.top_p, 1);
+    EXPECT_EQ(sampling.repeat_penalty, 1.5f);
+    EXPECT_EQ(data_of(out()), data_of(in()));
+    expect_done({out(), (dir_ / "again").string(), "--dtype", "f16", "--no-accuracy"});
+    EXPECT_EQ(Model::load(dir_ / "again", {}).sampling().top_k, 7);
+
+    std::ofstream(config) << R"({"do_sample": true, "temperature": 2, "num_beams": 4})";
+    const Outcome beams = convert({out(), (dir_ / "again").string(), "--generation-config", config});
+    expect_success(beams);
+    EXPECT_NE(beams.err.find("not applied: num_beams"), std::string::npos) << beams.err;
+    EXPECT_EQ(Model::load(dir_ / "again", {}).sampling().temperature, 2);
+    EXPECT_EQ(Model::load(dir_ / "again", {}).sampling().top_k, 50); // the default of transformers
+
+    expect_error(convert({in(), (dir_ / "out.gguf").string(), "--generation-config", config}), 2,
+                 "expected an Ordo file as OUT");
+    std::ofstream(config) << R"({"temperature": 0.75})";
+    expect_error(convert({in(), out(), "--generation-config", config}), 3, "expected an object with do_sample");
+    expect_error(convert({in(), out(), "--generation-config", out()}), 2, "--generation-config");
+    expect_error(convert({in(), out(), "--generation-config", dir_ / "absent"}), 5, "absent");
+    EXPECT_EQ(Model::load(out(), {}).sampling().top_k, 7);
+}
 
 TEST_F(CliConvert, EveryTypeRunsAsTheFirstFileDoesInThatType) {
     for (const WeightType type : writable_types) {
@@ -137,6 +167,9 @@ TEST_F(CliConvert, InfoShowsWeightsAndWhatTheyCost) {
     EXPECT_FALSE(Safetensors::open(dir_ / "2").metadata().contains("accuracy.kl"));
     expect_done({out(), (dir_ / "3").string()});
     EXPECT_EQ(file_content(dir_ / "3"), file_content(out()));
+    std::ofstream(dir_ / "config.json") << R"({"do_sample": true, "temperature": 1})";
+    expect_done({out(), (dir_ / "4").string(), "--generation-config", dir_ / "config.json"});
+    EXPECT_TRUE(Safetensors::open(dir_ / "4").metadata().contains("accuracy.kl"));
 }
 
 TEST_F(CliConvert, SaysSizesAndAccuracyOnStderr) {

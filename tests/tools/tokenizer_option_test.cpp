@@ -121,6 +121,14 @@ TEST_F(CliTokenizer, ConvertWritesAFileThatGeneratesTheSame) {
     out_of({"convert", path("b.safetensors"), path("c.safetensors"), "--tokenizer", tokenizer, "-q"});
     EXPECT_EQ(written(path("c.safetensors")), story_);
     EXPECT_EQ(out_of({"tokenize", "-m", path("c.safetensors"), "-p", "n"}), "62\n");
+    // Only text is sampled.
+    put_file(dir_ / "sampling.json", R"({"do_sample": true, "top_k": 3})");
+    Words recommending{"convert", path("silent.safetensors"), path("d.safetensors"), "--generation-config",
+                       path("sampling.json")};
+    expect_error(run_program(recommending), 2, "expected a tokenizer in OUT");
+    recommending.insert(recommending.end(), {"--tokenizer", tokenizer, "-q"});
+    out_of(recommending);
+    EXPECT_EQ(ordo::Model::load(path("d.safetensors"), {}).sampling().top_k, 3);
 }
 
 TEST_F(CliTokenizer, RefusesMoreTokensThanRows) {

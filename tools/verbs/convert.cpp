@@ -5,6 +5,7 @@
 #include "formats/gguf/export.h"
 #include "formats/source.h"
 #include "formats/special_tokens.h"
+#include "formats/tokenizer_config.h"
 #include "io/atomic_file.h"
 #include "io/base_name.h"
 #include "model/model_file.h"
@@ -48,6 +49,11 @@ constexpr Option options[] = {
      .value = "PATH",
      .help = "Take the tokenizer from a tokenizer.json, a directory, a GGUF or Ordo file, or llama2.c's tokenizer.bin. "
              "Default: that of IN."},
+    {.name = "generation-config",
+     .kind = Kind::path,
+     .value = "FILE",
+     .help = "Record in OUT the sampling of this generation_config.json, which needs do_sample and a setting. ordo "
+             "generate then uses it by default."},
 };
 constexpr OptionGroup groups[] = {{"Convert", options}, common_group};
 
@@ -76,8 +82,10 @@ std::string text_path(const Arguments& arguments) {
 void check_paths(const Arguments& arguments, const fs::path& in, const fs::path& out) {
     refuse_other_formats(out);
     const NamedFile written[] = {{"convert: OUT", out}};
-    const NamedFile read[] = {
-        {"IN", in}, {"the text", text_path(arguments)}, {"--tokenizer", arguments.text("tokenizer")}};
+    const NamedFile read[] = {{"IN", in},
+                              {"the text", text_path(arguments)},
+                              {"--tokenizer", arguments.text("tokenizer")},
+                              {"--generation-config", arguments.text("generation-config")}};
     check_written(written, read);
     const fs::path target = follow_links(out), directory = directory_of(target);
     std::error_code error;
@@ -229,8 +237,30 @@ void copy(const Source& source, const fs::path& in, const fs::path& out) {
     target.commit(check_opens);
 }
 
+// Whether OUT has other weights than IN, or other tokens for them.
+bool changes_weights(const Arguments& arguments, const Source& source) {
+    return arguments.has("dtype") || arguments.has("tokenizer") || !source.names.rules.empty();
+}
+
+Sampling recommended_in(const fs::path& path, bool quiet) {
+    const std::string where = printable_path(path);
+    const JsonValue config = parse_json(read_text_file(path, most_config), where);
+    auto [sampling, warnings] = recommended_sampling(config);
+    if (!sampling) {
+        std::string found;
+        if (config.object())
+            for (const JsonValue::Member& member : *config.object()) found += (found.empty() ? "" : ", ") + member.key;
+        fail(ErrorCode::model, where, ": expected an object with do_sample and a setting, such as temperature, found ",
+             config.object() ? printable(found, 160) : describe(config));
+    }
+    if (const std::string idle = not_applied(config); !idle.empty()) warnings.push_back("not applied: " + idle);
+    for (const std::string& warning : warnings)
+        if (!quiet) write_message("warning: " + where + ": " + warning);
+    return *sampling;
+}
+
 // The metadata of the new file: that of the old one, in our terms.
-Metadata metadata_of(const Source& source, std::span<const Part> parts) {
+Metadata metadata_of(const Arguments& arguments, const Source& source, std::span<const Part> parts) {
     Metadata metadata = source.metadata;
     const bool own = source.names.rules.empty();
     if (!own) {
@@ -244,6 +274,12 @@ Metadata metadata_of(const Source& source, std::span<const Part> parts) {
         metadata[std::string(key_special_tokens)] = to_json(text.special);
         if (text.sampling) metadata[std::string(key_sampling)] = to_json(*text.sampling);
     }
+    if (arguments.has("generation-config") && !metadata.contains(key_tokenizer))
+        fail(ErrorCode::usage, "convert: option --generation-config: expected a tokenizer in OUT, found none in ",
+             source.where, "; --tokenizer adds one");
+    if (arguments.has("generation-config"))
+        metadata[std::string(key_sampling)] =
+            to_json(recommended_in(arguments.text("generation-config"), arguments.has("quiet")));
     std::map<std::string, WeightType, std::less<>> types;
     for (const Part& part : parts)
         if (part.extra == nullptr) types[part.spec.name] = part.to;
@@ -251,7 +287,8 @@ Metadata metadata_of(const Source& source, std::span<const Part> parts) {
     if (std::string json = weight_types_json(types); !json.empty())
         metadata[std::string(key_weight_types)] = std::move(json);
     // The old weights' accuracy does not apply to the new ones.
-    std::erase_if(metadata, [](const auto& entry) { return entry.first.starts_with(accuracy_prefix); });
+    if (changes_weights(arguments, source))
+        std::erase_if(metadata, [](const auto& entry) { return entry.first.starts_with(accuracy_prefix); });
     return metadata;
 }
 
@@ -280,7 +317,7 @@ std::optional<Measured> convert(const Arguments& arguments, const Source& source
     if (arguments.has("dtype")) type = writable_type(arguments.text("dtype"));
     const std::vector<Part> parts = parts_of(source, type);
     const std::string where = printable_path(out);
-    Metadata metadata = metadata_of(source, parts);
+    Metadata metadata = metadata_of(arguments, source, parts);
     Progress progress(arguments.has("quiet"));
     std::vector<RawTensor> tensors;
     for (const Part& part : parts) tensors.push_back(converted(source, part, where));
@@ -334,6 +371,9 @@ int convert_and_tell(const Arguments& arguments) {
     for (const char* option : {"file", "max-tokens", "no-accuracy"})
         if (arguments.has(option) && !arguments.has("dtype"))
             fail(ErrorCode::usage, "convert: option --", option, ": expected --dtype with it");
+    if (names_gguf(out) && arguments.has("generation-config"))
+        fail(ErrorCode::usage, "convert: option --generation-config: expected an Ordo file as OUT, found ",
+             printable_path(out));
     check_paths(arguments, in, out);
     const Source source = arguments.has("tokenizer") ? open_source(in, arguments.text("tokenizer")) : open_source(in);
     check_loads(source);
@@ -342,7 +382,7 @@ int convert_and_tell(const Arguments& arguments) {
     std::optional<Measured> measured;
     if (names_gguf(out)) {
         measured = convert_to_gguf(arguments, source, out);
-    } else if (arguments.has("dtype") || arguments.has("tokenizer") || !source.names.rules.empty()) {
+    } else if (changes_weights(arguments, source) || arguments.has("generation-config")) {
         measured = convert(arguments, source, out);
     } else {
         copy(source, in, out);
