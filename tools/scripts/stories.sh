@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Checks whether a model tells stories: 100 of at most 400 tokens with the default sampling. No choice was made on their
-# openings and seeds: story i has the first five words of document i of HELD_OUT.txt, and seed 1000 + i.
+# Checks whether a model tells stories: 100 of at most 400 tokens, sampled as the file recommends. No choice was made on
+# their openings and seeds: story i has the first five words of document i of HELD_OUT.txt, and seed 1000 + i.
 #   [PRINT=N] tools/scripts/stories.sh ORDO CORPUS.txt HELD_OUT.txt FILE ...
 #   tools/scripts/stories.sh --documents CORPUS.txt TEXT.txt ...
 # For each FILE, it counts the stories that pass each test (the number in brackets is required):
@@ -17,7 +17,7 @@
 # needs its tokenizer, tok512.bin, next to it.
 # With --documents, it judges existing texts by the same rules. That is the level that a model could reach.
 set -eu
-[ $# -ge 3 ] || { sed -n '3,21p' "$0"; exit 2; }
+[ $# -ge 3 ] || { sed -n '3,18p' "$0"; exit 2; }
 documents='' ordo=$1
 [ "$1" != --documents ] || documents=1
 corpus=$2
