@@ -11,11 +11,10 @@
 #include "model/model_file.h"
 #include "tools/cli/inputs.h"
 #include "tools/cli/machine.h"
-#include "tools/measure/accuracy.h"
 #include "tools/model/weights.h"
 #include "tools/terminal/output.h"
 #include "tools/terminal/signals.h"
-#include "tools/train/documents.h"
+#include "tools/verbs/convert_accuracy.h"
 
 #include <set>
 
@@ -65,17 +64,6 @@ void refuse_other_formats(const fs::path& out) {
     if (directory)
         fail(ErrorCode::usage, "convert: ", printable_path(out),
              ": expected the name of a file, .safetensors or .gguf, found a directory");
-}
-
-// The text for measuring; empty if nothing is measured or no text is found.
-std::string text_path(const Arguments& arguments) {
-    if (!arguments.has("dtype") || arguments.has("no-accuracy")) return {};
-    if (arguments.has("file")) return arguments.text("file");
-    try {
-        return weights_file("heldout.txt").string();
-    } catch (const Error&) {
-        return {}; // a later warning reports it
-    }
 }
 
 // Finds errors that would otherwise appear only after all the work.
@@ -136,13 +124,6 @@ std::vector<Part> parts_of(const Source& source, std::optional<WeightType> type)
     return parts;
 }
 
-// Thrown after a signal, so that no incomplete file remains.
-struct Stopped {};
-
-void stop_if_asked() {
-    if (stop_signal()) throw Stopped{};
-}
-
 // The tensor in its new type. Quantised weights of the same type keep their bytes.
 RawTensor converted(const Source& source, const Part& part, const std::string& where) {
     if (part.extra != nullptr)
@@ -177,10 +158,6 @@ void announce(std::vector<Tensor>& tensors, Progress& progress) {
         };
 }
 
-// ---- Accuracy ---------------------------------------------------------------------------------
-
-constexpr std::string_view accuracy_prefix = "accuracy.";
-
 // "F16", or "q8_0 and F32": the types of the file's matrices.
 std::string types_of(std::span<const Part> parts) {
     std::set<std::string_view> names;
@@ -189,38 +166,6 @@ std::string types_of(std::span<const Part> parts) {
     std::string text;
     for (const std::string_view name : names) text += (text.empty() ? "" : " and ") + std::string(name);
     return text;
-}
-
-struct Measured {
-    bench::Accuracy accuracy;
-    std::string text; // its name
-};
-
-// Compares the converted file, in memory, with its original in f32. Throws Error if the model cannot run.
-Measured measure(const Arguments& arguments, const Source& source, const Source& result, Progress& progress) {
-    LoadOptions as_floats;
-    as_floats.dtype = "f32";
-    const Model reference = load_model(source, as_floats), model = load_model(result, {});
-    if (impl_of(model).blueprint.bidirectional())
-        fail(ErrorCode::usage, "a bidirectional model does not predict the next token");
-    const std::string path = arguments.has("file") ? arguments.text("file") : weights_file("heldout.txt").string();
-    const std::vector<std::vector<Token>> documents =
-        tokens_of(read_documents(read_corpus(path, most_text, arguments.has("quiet")), model, path));
-    const auto show = [&](std::size_t i) {
-        stop_if_asked();
-        progress.show("accuracy: document " + std::to_string(i + 1) + " of " + std::to_string(documents.size()));
-    };
-    const int length = std::min(model.context(), model.max_position());
-    return {bench::measure_accuracy(reference, model, documents, length, arguments.integer64("max-tokens"), show),
-            path == "-" ? "standard input" : base_name(path)};
-}
-
-void record(const Measured& measured, const std::string& reference, Metadata& metadata) {
-    metadata["accuracy.kl"] = joined(measured.accuracy.kl);
-    metadata["accuracy.top1"] = joined(measured.accuracy.top1);
-    metadata["accuracy.text"] = escaped_bytes(measured.text);
-    metadata["accuracy.tokens"] = std::to_string(measured.accuracy.tokens);
-    metadata["accuracy.reference"] = reference;
 }
 
 // ---- The verb ---------------------------------------------------------------------------------
@@ -288,28 +233,8 @@ Metadata metadata_of(const Arguments& arguments, const Source& source, std::span
         metadata[std::string(key_weight_types)] = std::move(json);
     // The old weights' accuracy does not apply to the new ones.
     if (changes_weights(arguments, source))
-        std::erase_if(metadata, [](const auto& entry) { return entry.first.starts_with(accuracy_prefix); });
+        std::erase_if(metadata, [](const auto& entry) { return entry.first.starts_with("accuracy."); });
     return metadata;
-}
-
-// Measuring holds the new file, its model and the old weights as floats in memory at once.
-void check_memory(const Source& source, std::uint64_t bytes) {
-    const std::uint64_t need = packed_bytes(tensor_list(source.blueprint), WeightType::f32) + 2 * bytes;
-    if (const std::uint64_t most = default_memory_limit(); need > most)
-        fail(ErrorCode::limit, source.where, ": measuring the accuracy takes ", bytes_text(need), ", more than the ",
-             bytes_text(most), " that may be used; --no-accuracy does without");
-}
-
-// The accuracy, if it can be measured; otherwise a warning gives the reason.
-std::optional<Measured> try_to_measure(const Arguments& arguments, const Source& source, const Source& result,
-                                       Progress& progress) {
-    try {
-        return measure(arguments, source, result, progress);
-    } catch (const Error& error) {
-        if (arguments.has("file")) throw; // the user asked for this text
-        if (!arguments.has("quiet")) write_message("warning: accuracy not measured: " + std::string(error.what()));
-        return std::nullopt;
-    }
 }
 
 std::optional<Measured> convert(const Arguments& arguments, const Source& source, const fs::path& out) {
