@@ -73,6 +73,7 @@ void expect_greedy_sample(const fs::path& file, const std::string& card) {
     ASSERT_GT(expected.size(), 100u);
     GenerateOptions options;
     options.max_tokens = 96;
+    options.sampling = model.sampling(); // the storyteller's has a repeat penalty
     options.sampling.temperature = 0;
     for (const Kernels* set : available_kernels()) {
         select_kernels(set->name);

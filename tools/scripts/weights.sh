@@ -3,7 +3,7 @@
 # Trains the shipped weights: one architecture, one corpus, one seed, one order and one budget; only the encoding
 # differs. The last weights of a run are kept. `make weights CORPUS=DIR` and `make seeds CORPUS=DIR` call this script.
 # Further seeds separate the effect of an encoding from chance.
-#   [SEEDS="1 2 3"] [TOKENS=N] [PRODUCTS=bf16|f32] [WORK=DIR] weights.sh ORDO CORPUS_DIR OUT_DIR [NAME ...]
+#   [SEEDS="1 2 3"] [TOKENS=N] [RATE=0.006] [PRODUCTS=bf16|f32] [WORK=DIR] weights.sh ORDO CORPUS_DIR OUT_DIR [NAME ...]
 # CORPUS_DIR holds simple.train.txt and simple.val.txt, each as it is or with .xz. bench/README.md explains the recipe.
 # Its products are in bf16, which needs a machine that multiplies pairs of bf16. PRODUCTS=f32 works on any machine (over
 # 2 million tokens of rope, the two ended 0.005 nats apart). Two runs at a time use one thread each. A run continues
@@ -12,7 +12,7 @@
 # Only the same version on the same type of CPU gives the same bits.
 set -eu
 [ $# -ge 3 ] || { sed -n '3,12p' "$0"; exit 2; }
-export SEEDS="${SEEDS:-}" TOKENS="${TOKENS:-12000000}" PRODUCTS="${PRODUCTS:-bf16}"
+export SEEDS="${SEEDS:-}" TOKENS="${TOKENS:-12000000}" RATE="${RATE:-0.006}" PRODUCTS="${PRODUCTS:-bf16}"
 
 encoding_of() { # the spec of a file's name
     case $1 in
@@ -41,7 +41,7 @@ deliver() { # NAME: copies to OUT_DIR, then renames, so that no incomplete file 
 
 train() { # NAME SEED
     name=$1${SEEDS:+-$2}
-    recipe="--tokens $TOKENS --batch 8 --optimizer muon --lr 0.006 --products $PRODUCTS --seed $2"
+    recipe="--tokens $TOKENS --batch 8 --optimizer muon --lr $RATE --products $PRODUCTS --seed $2"
     if [ -n "$SEEDS" ] && [ -e "$OUT/$name.safetensors" ]; then
         case $("$ORDO" info "$OUT/$name.safetensors") in *"$recipe "*) return ;; esac
     fi
