@@ -31,7 +31,7 @@ if [ ! -e "$work/storyteller.checkpoint" ]; then
     [ ! -e "$out/storyteller.safetensors" ] || cp "$out/storyteller.safetensors" "$work/before.safetensors"
 fi
 if [ -e "$work/before.safetensors" ]; then
-    # Half the rate keeps most of what the weights have learnt; dropout, because the text comes again.
+    # With the first leg's rate, a second one stood still: 2.24 and 2.23 nats after 2 and 4 million tokens.
     set -- --init "$work/before.safetensors" --lr 0.003 --decay 0.8 --dropout 0.05
 else
     tokenizer=$work/tokenizer-4096.safetensors # learned from the wider text
