@@ -2,6 +2,7 @@
 #include "formats/special_tokens.h"
 
 #include "core/error.h"
+#include "core/number.h"
 #include "encoding/base/spec.h"
 #include "io/json_writer.h"
 
@@ -51,7 +52,12 @@ SpecialTokens special_tokens_from_json(std::string_view json, std::string_view w
 std::string to_json(const Sampling& sampling) {
     JsonWriter out;
     out.begin_object();
-    const auto number = [&](const char* name, float value) { out.member(name, static_cast<double>(value)); };
+    const auto number = [&](const char* name, float value) { // as 0.8, not as all digits of the nearest double
+        const std::string text = number_text(value);
+        double shortest = 0;
+        std::from_chars(text.data(), text.data() + text.size(), shortest);
+        out.member(name, shortest);
+    };
     number("temperature", sampling.temperature);
     out.member("top_k", sampling.top_k);
     number("top_p", sampling.top_p);

@@ -68,13 +68,14 @@ protected:
 
 TEST_F(CliConvert, RecordsTheSamplingOfAGenerationConfig) {
     const std::string config = (dir_ / "generation_config.json").string();
-    std::ofstream(config) << R"({"do_sample": true, "temperature": 0.75, "top_k": 7, "repetition_penalty": 1.5})";
+    std::ofstream(config) << R"({"do_sample": true, "temperature": 0.75, "top_k": 7, "repetition_penalty": 1.1})";
     expect_done({in(), out(), "--generation-config", config});
     const Sampling sampling = Model::load(out(), {}).sampling();
     EXPECT_EQ(sampling.temperature, 0.75f);
     EXPECT_EQ(sampling.top_k, 7);
     EXPECT_EQ(sampling.top_p, 1);
-    EXPECT_EQ(sampling.repeat_penalty, 1.5f);
+    EXPECT_EQ(sampling.repeat_penalty, 1.1f);
+    EXPECT_NE(Model::load(out(), {}).metadata("sampling").find("\"repetition_penalty\":1.1}"), std::string::npos);
     EXPECT_EQ(data_of(out()), data_of(in()));
     expect_done({out(), (dir_ / "again").string(), "--dtype", "f16", "--no-accuracy"});
     EXPECT_EQ(Model::load(dir_ / "again", {}).sampling().top_k, 7);

@@ -32,7 +32,15 @@ optimizer() {
     [ "$(of recipe.optimizer)" = muon ] && echo "Muon (rate times $(of recipe.optimizer.scale)) and AdamW" || echo AdamW
 }
 products() { [ -n "$(of recipe.products)" ] && of recipe.products || echo f32; }
+sampling() { # of {"temperature":0.8,...}
+    of sampling | tr -d '{}"' | awk -F '[:,]' '{ for (i = 1; i < NF; i += 2) printf "%s%s %g", (i > 1 ? ", " : ""), $i, $(i + 1) }'
+}
 randomised() { [ "$(of recipe.randomised_positions)" = 0 ] && echo consecutive || echo "drawn from $(of recipe.randomised_positions)"; }
+
+extra() { # rows that not every file has
+    [ -z "$(of processor)" ] || echo "| processor | $(of processor) |"
+    [ -z "$(of sampling)" ] || echo "| recommended sampling | $(sampling) |"
+}
 
 case $(basename "$file") in
 storyteller.*)
@@ -86,7 +94,7 @@ curve() {
 
 # Computed here, because a failure in the text below would go unnoticed.
 chart=$(curve)
-command=$(printf '%s\n' "| command | \`$(of command)\` |" && recipe)
+command=$(printf '%s\n' "| command | \`$(of command)\` |" && recipe && extra)
 sample=$("$ordo" generate -m "$file" -n 96 -s 1 -p "$prompt" -q)
 greedy=$("$ordo" generate -m "$file" --temp 0 -n 96 -p "$prompt" -q)
 
