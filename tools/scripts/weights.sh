@@ -18,6 +18,7 @@ encoding_of() { # the spec of a file's name
     case $1 in
     rotate-stretch-*) echo "rotate-stretch:period=${1##*-}" ;;
     rope-none) echo 'pattern(rope,none)' ;;
+    sink-rope) echo 'sink+rope' ;;
     *) echo "$1" ;;
     esac
 }
@@ -76,7 +77,7 @@ TOKENIZER=$WORK/tokenizer-$(sha256sum <"$TEXT" | cut -c 1-8).safetensors # learn
 [ -e "$TOKENIZER" ] || "$ORDO" train -q --threads 1 --corpus "$TEXT" --val "$VALIDATION" --vocab 4096 --tokens 256 --batch 1 \
     --eval-tokens 256 --out "$TOKENIZER" >/dev/null
 export ORDO OUT TOOLS WORK TEXT VALIDATION TOKENIZER
-[ $# -gt 0 ] || set -- none sinusoidal learned rope alibi t5 rotate-stretch-36 rotate-stretch-6 kerple fire xpos shaw cope forget rope-none
+[ $# -gt 0 ] || set -- none sinusoidal learned rope alibi t5 rotate-stretch-36 rotate-stretch-6 kerple fire xpos shaw cope forget rope-none sandwich sink-rope
 for seed in ${SEEDS:-1}; do
     for name; do echo "$name $seed"; done
 done | xargs -L 1 -P 2 "$0" --one || exit 1
