@@ -55,7 +55,9 @@ for table in runs documents; do # the file is the first column
     new=$scratch/compare-$table.csv
     old=$results/seeds-$table.csv
     if cmp -s "$kept/seeds-recipe.txt" "$results/seeds-recipe.txt" && [ -e "$old" ]; then
-        awk -F, 'NR == FNR { measured[$1] = 1; print; next } !($1 in measured)' "$new" "$old" >"$kept/seeds-$table.csv"
+        awk -F, 'pass == 1 { processor[$1] = $NF; next } # of runs, in the last column; older files do not record it
+            pass == 2 { measured[$1] = 1; print $0 ($NF == "" ? processor[$1] : ""); next }
+            !($1 in measured)' pass=1 "$old" pass=2 "$new" pass=3 "$old" >"$kept/seeds-$table.csv"
     else
         cp "$new" "$kept/seeds-$table.csv"
     fi

@@ -218,6 +218,14 @@ TEST_F(LabCompare, RecordsAreComparedAndNotCommandLines) {
     EXPECT_TRUE(says(compare({"rope-1", "clipped"}), "NOT CONTROLLED: clipped differ from rope-1 in recipe.clip"));
 }
 
+// It moves losses less than a seed does.
+TEST_F(LabCompare, AnotherProcessorIsNamedAndStaysControlled) {
+    put_file(path("moved"), with_entry(file_content(path("none-1")), "processor", "Some CPU with some kernels"));
+    const Result result = compare({"rope-1", "moved"});
+    EXPECT_TRUE(says(result, "Only the encoding and the seed differ between the 2 files"));
+    EXPECT_TRUE(says(result, "1 run on an unrecorded type, 1 run on Some CPU with some kernels"));
+}
+
 TEST_F(LabCompare, ShortDocumentsLeaveTheLongerWindowsOut) {
     const std::string whole = text;
     text = text.substr(0, 2000);

@@ -20,9 +20,9 @@ protected:
         std::filesystem::create_directories(directory / "weights");
         put_file(folder() / "seeds-recipe.txt", "Muon at 0.006 on simple.train.txt, commit 0\n");
         put_file(folder() / "seeds-runs.csv",
-                 "file,encoding,seed,tokens,nll,more_at_4x\na-1,\"a:x=1,y=2\",1,500,1.0,0.5\na-2,\"a:x=1,y=2\",2,500,1."
-                 "2,0.7\na-3,\"a:x=1,y=2\",3,500,1.1,0.6\nnone-1,none,1,500,1.5,\nnone-2,none,2,500,1.8,\nnone-3,none,"
-                 "3,500,1.5,\n");
+                 "file,encoding,seed,tokens,nll,more_at_4x,processor\na-1,\"a:x=1,y=2\",1,500,1.0,0.5,\na-2,\"a:x=1,y="
+                 "2\",2,500,1.2,0.7,\na-3,\"a:x=1,y=2\",3,500,1.1,0.6,\nnone-1,none,1,500,1.5,,\nnone-2,none,2,500,1.8,"
+                 ",\nnone-3,none,3,500,1.5,,\n");
     }
     void keep_documents() const {
         put_file(folder() / "seeds-documents.csv",
@@ -74,9 +74,10 @@ TEST_F(LabKeptRuns, ArePooledOverEncodingsAndComparedByDocument) {
 // A run of a single seed gets an interval from the spread of the others. Only the list fixed beforehand is judged, and
 // the output states its length.
 TEST_F(LabKeptRuns, OfOneSeedHaveAnIntervalAndTheListIsCounted) {
-    put_file(folder() / "seeds-runs.csv",
-             "file,encoding,seed,tokens,nll,more_at_4x\nn-1,none,1,500,1.50,\nn-2,none,2,500,1.52,\nr-1,rope,1,500,1."
-             "00,\nr-2,rope,2,500,1.02,\nx-1,xpos,1,500,1.30,\na-1,alibi,1,500,1.015,\nk-1,kerple,1,500,1.02,\n");
+    put_file(
+        folder() / "seeds-runs.csv",
+        "file,encoding,seed,tokens,nll,more_at_4x,processor\nn-1,none,1,500,1.50,,\nn-2,none,2,500,1.52,,\nr-1,rope,1,"
+        "500,1.00,,\nr-2,rope,2,500,1.02,,\nx-1,xpos,1,500,1.30,,\na-1,alibi,1,500,1.015,,\nk-1,kerple,1,500,1.02,,\n");
     const Result result = run();
     const tools::Figures &losses = table(result, "loss"), &pairs = table(result, "pairs");
     const double spread = 0.01 * std::sqrt(2); // the spread of none and of rope, two degrees of freedom
@@ -111,12 +112,12 @@ TEST_F(LabKeptRuns, WithoutDocumentsAreOfSeedsAlone) {
 // A pattern gets the shortest name that is unique. Two patterns with the same shape are named in full. The title of
 // their heat map states the finding.
 TEST_F(LabKeptRuns, HaveShortNamesAndAPictureThatSaysWhatWasFound) {
-    const std::string head = "file,encoding,seed,tokens,nll,more_at_4x\n",
-                      none = "n-1,none,1,500,1.5,\nn-2,none,2,500,1.6,\n",
+    const std::string head = "file,encoding,seed,tokens,nll,more_at_4x,processor\n",
+                      none = "n-1,none,1,500,1.5,,\nn-2,none,2,500,1.6,,\n",
                       pattern = "\"pattern((rope:theta=10000,pairing=adjacent,width=32),none)\"",
                       sum = "\"rope:theta=10,width=2+alibi:max=8\"";
-    put_file(folder() / "seeds-runs.csv", head + none + "p-1," + pattern + ",1,500,1.0,\np-2," + pattern +
-                                              ",2,500,1.1,\ns-1," + sum + ",1,500,2.5,\n");
+    put_file(folder() / "seeds-runs.csv", head + none + "p-1," + pattern + ",1,500,1.0,,\np-2," + pattern +
+                                              ",2,500,1.1,,\ns-1," + sum + ",1,500,2.5,,\n");
     Result result = run();
     const auto names = [&] { return test::picture<HeatMap>(result, "differences").x_names; };
     EXPECT_EQ(names(), (std::vector<std::string>{"pattern(rope,none)", "none", "rope+alibi"}));
@@ -134,31 +135,50 @@ TEST_F(LabKeptRuns, HaveShortNamesAndAPictureThatSaysWhatWasFound) {
     EXPECT_TRUE(result.answer.starts_with("The best is pattern(rope,none) (1.05 nats")) << result.answer;
     put_file(folder() / "seeds-runs.csv",
              head + none +
-                 "a-1,\"pattern(rope:theta=10,none)\",1,500,1,\nb-1,\"pattern(rope:theta=20,none)\",1,500,1,\n");
+                 "a-1,\"pattern(rope:theta=10,none)\",1,500,1,,\nb-1,\"pattern(rope:theta=20,none)\",1,500,1,,\n");
     result = run();
     EXPECT_EQ(names(),
               (std::vector<std::string>{"pattern(rope:theta=10,none)", "pattern(rope:theta=20,none)", "none"}));
 }
 
 TEST_F(LabKeptRuns, OfOtherBudgetsAreNotCompared) {
-    put_file(folder() / "seeds-runs.csv", "file,encoding,seed,tokens,nll,more_at_4x\na-1,a,1,500,1,\na-2,a,2,500,1.2,"
-                                          "\nb-1,b,1,900,1,\nb-2,b,2,900,1.2,\n");
+    put_file(folder() / "seeds-runs.csv", "file,encoding,seed,tokens,nll,more_at_4x,processor\na-1,a,1,500,1,,\na-2,a,"
+                                          "2,500,1.2,,\nb-1,b,1,900,1,,\nb-2,b,2,900,1.2,,\n");
     const Result result = run();
     EXPECT_EQ(table(result, "pairs").rows.size(), 0u);
     EXPECT_TRUE(has(result.found.at(2), "NOT CONTROLLED"));
 }
 
+// The types of processor differ in the last bits of sums, so the reader learns which trained which run.
+TEST_F(LabKeptRuns, SayWhichProcessorTrainedThem) {
+    const auto types = [](const Result& result) {
+        return std::count_if(result.found.begin(), result.found.end(),
+                             [](const std::string& line) { return has(line, "Types of processor differ"); });
+    };
+    EXPECT_EQ(types(run()), 0); // all unrecorded
+    put_file(folder() / "seeds-runs.csv",
+             "file,encoding,seed,tokens,nll,more_at_4x,processor\nn-1,none,1,500,1.5,,Old\nn-2,none,2,500,1.6,,Old\n"
+             "r-1,rope,1,500,1,,New\nr-2,rope,2,500,1.1,,\n");
+    const Result result = run();
+    EXPECT_EQ(types(result), 1);
+    EXPECT_TRUE(says(result, "1 run on an unrecorded type, 1 run on New, 2 runs on Old."));
+    const tools::Figures& runs = table(result, "runs");
+    ASSERT_EQ(runs.rows.size(), 4u); // rope first
+    EXPECT_EQ(runs.rows[0].at(test::column(runs, "processor")), tools::Cell("New"));
+    EXPECT_EQ(runs.rows[2].at(test::column(runs, "processor")), tools::Cell("Old"));
+}
+
 TEST_F(LabKeptRuns, RefuseWhatCannotBeRead) {
     const char *runs = "seeds-runs.csv", *documents = "seeds-documents.csv";
-    const std::string header = "file,encoding,seed,tokens,nll,more_at_4x\n";
+    const std::string header = "file,encoding,seed,tokens,nll,more_at_4x,processor\n";
     refused(documents, "file,document,tokens,nll\nb-1,0,30,1.0\n",
             "seeds-documents.csv: line 2: expected a file of seeds-runs.csv, found 'b-1'");
     refused(documents, "file,document,tokens,nll\na-1,1,30,1.0\n", "line 2: expected document 0, found 1");
     refused(documents, "file,document,tokens,nll\na-1,0,0,1.0\n", "line 2: expected tokens, found 0");
     refused(documents, "file,document,nll\n", "line 1: expected a column tokens, found none");
-    refused(runs, header + "a-1,a,1,500,1\n", "seeds-runs.csv: line 2: expected 6 fields, found 5");
-    refused(runs, header + "a-1,a,1,500,low,\n", "line 2: expected a number, found 'low'");
-    refused(runs, header + "a-1,a,1,500,1,\na-2,a,1,500,1,\n", "line 3: expected each seed of a once, found 1 again");
+    refused(runs, header + "a-1,a,1,500,1,\n", "seeds-runs.csv: line 2: expected 7 fields, found 6");
+    refused(runs, header + "a-1,a,1,500,low,,\n", "line 2: expected a number, found 'low'");
+    refused(runs, header + "a-1,a,1,500,1,,\na-2,a,1,500,1,,\n", "line 3: expected each seed of a once, found 1 again");
     refused(runs, header, "expected runs, found none");
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // ordo train: its options, its output files, and the files that remain after it is stopped (families E6, E7).
 #include "core/random.h"
+#include "kernels/kernels.h"
 #include "tests/json.h"
 #include "tests/tools/child.h"
 #include "tests/tools/models.h"
@@ -128,6 +129,8 @@ TEST_F(CliTrain, WritesWeightsThatTheOtherVerbsRead) {
     EXPECT_EQ(json["blueprint"]["n_kv_heads"], 2);
     const std::string command = json["record"]["command"];
     EXPECT_TRUE(command.starts_with("ordo train --corpus text.txt --val val.txt --out w.safetensors ")) << command;
+    EXPECT_TRUE(
+        std::string(json["record"]["processor"]).ends_with(std::string(" with ") + kernels().name + " kernels"));
     EXPECT_EQ(info.out.find(dir_.path().string()), std::string::npos); // no paths anywhere
     expect_success(run_program({"generate", path("w.safetensors"), "-p", "The", "-n", "5"}));
 }

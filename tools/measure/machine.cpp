@@ -29,6 +29,11 @@ std::string cpu_name() {
     return cpu_model(file) + ", " + std::to_string(std::thread::hardware_concurrency()) + " CPUs";
 }
 
+std::string processor() {
+    std::ifstream file("/proc/cpuinfo");
+    return cpu_model(file) + " with " + kernels().name + " kernels";
+}
+
 std::string memory_size() {
     const double pages = static_cast<double>(::sysconf(_SC_PHYS_PAGES));
     const double bytes = pages * static_cast<double>(::sysconf(_SC_PAGESIZE));

@@ -71,8 +71,22 @@ function interval(mean, half) {
     if (column(mean) == "") return ""
     return column(half) == "" ? sprintf("%+.3f", column(mean)) : sprintf("%+.3f ± %.3f", column(mean), column(half))
 }
+# A mark for runs of a type of processor that no run of none has, and that type in `other`. types: ",A,B,A"
+function elsewhere(types,    n, i, part, mark) {
+    n = split(types, part, ",")
+    for (i = 2; i <= n; ++i)
+        if (part[i] != "" && !("" in of_none) && !(part[i] in of_none)) { mark = " †"; other[part[i]] }
+    return mark
+}
 # Whether an interval excludes zero: 1 above, -1 below, 0 neither.
 function side(mean, half) { return column(half) == "" ? 0 : column(mean) - column(half) > 0 ? 1 : column(mean) + column(half) < 0 ? -1 : 0 }
+
+# " †: a run on X, whose sums are rounded otherwise than those of Y."
+function away(    type, here, there) {
+    for (type in other) there = listed(there, type)
+    for (type in of_none) here = listed(here, type)
+    return there == "" ? "" : " †: a run on " there ", whose sums are rounded otherwise than those of " here "."
+}
 
 FNR == 1 {
     split("", at)
@@ -98,7 +112,12 @@ file == "seeds.csv" {
     corpus_side[name, label] = side("minus_none", "half_minus")
     if (column("minus_none") != "") ++compared
 }
-file == "seeds-runs.csv" { budget = sprintf("%.1f", column("tokens") / 1e6) }
+file == "seeds-runs.csv" {
+    budget = sprintf("%.1f", column("tokens") / 1e6)
+    type = column("processor")
+    if (column("encoding") == "none") of_none[type] = type
+    trained[base(column("encoding")), first_parameter(column("encoding"))] = trained[base(column("encoding")), first_parameter(column("encoding"))] "," type
+}
 file == "heldout-losses.csv" {
     name = base(column("encoding"))
     label = first_parameter(column("encoding"))
@@ -127,7 +146,7 @@ file == "registered.csv" {
     gsub(/-/, "_", source)
     losses = others = ""
     for (i = 1; i <= count[name]; ++i) {
-        losses = listed(losses, loss[name, i], count[name] > 1 ? tag[name, i] : "")
+        losses = listed(losses, loss[name, i] elsewhere(trained[name, tag[name, i]]), count[name] > 1 ? tag[name, i] : "")
         others = listed(others, shipped[name, tag[name, i]], count[name] > 1 ? tag[name, i] : "")
     }
     print "| [`" name "`](engine/encoding/" source ".cpp) | " cell(column("summary")) " | " cell(linked(column("paper"))) " | " \
@@ -140,7 +159,7 @@ END {
         notes = "\n" fold("- **Loss, corpus**: nats per token on held-out stories, minus the " sprintf("%.3f", none) " of `none`; " \
             (seeds > 1 ? "mean of " ((once ? 1 : fewest) < seeds ? (once ? 1 : fewest) " to " : "") seeds " runs" : "one run each") " of " budget ". " \
             (seeds > 1 ? "± is a 95 % interval over seeds and texts (Dunnett, " compared " pairs)." : \
-            "The spread between runs is not known."))
+            "The spread between runs is not known.") away())
     }
     if (on_none != "")
         notes = notes "\n- **Loss, shipped text**: one run on [heldout.txt](weights/heldout.txt), minus " sprintf("%.3f", on_none) \

@@ -287,6 +287,7 @@ void Run::write(const Result& result, const std::filesystem::path& file_name) {
 Metadata Run::record(const Result& result) const {
     Metadata m = recipe(o_, sources());
     m["command"] = o_.command;
+    if (!o_.processor.empty()) m["processor"] = o_.processor;
     m["tokens"] = std::to_string(result.tokens);
     if (tokens_before_ > 0) m["init.tokens"] = std::to_string(tokens_before_);
     m["train_loss"] = joined(result.train_loss);

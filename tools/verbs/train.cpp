@@ -6,6 +6,7 @@
 #include "core/error.h"
 #include "formats/source.h"
 #include "tools/cli/machine.h"
+#include "tools/measure/machine.h"
 #include "tools/terminal/output.h"
 #include "tools/terminal/signals.h"
 #include "tools/train/ranks.h"
@@ -137,6 +138,7 @@ train::Options read_options(const Arguments& arguments) {
     o.eval_tokens = arguments.integer64("eval-tokens");
     o.dtype = arguments.text("dtype");
     o.command = arguments.command();
+    o.processor = bench::processor();
     o.progress = !arguments.has("quiet");
     if (o.progress) o.on_warning = [](std::string_view text) { write_message("warning: " + std::string(text)); };
     return o;

@@ -71,6 +71,8 @@ std::vector<Group> measure_all(const Request& request, Result& result) {
         Run run = measure(trained, held, request);
         if (const auto tokens = facts.record.find("tokens"); tokens != facts.record.end())
             run.tokens = printable(tokens->second);
+        if (const auto processor = facts.record.find("processor"); processor != facts.record.end())
+            run.processor = printable(processor->second);
         group.runs.emplace(key, std::move(run));
     }
     name_groups(groups);
@@ -121,11 +123,22 @@ std::string looked_for() {
 }
 
 Figures runs(const std::vector<Group>& groups) {
-    Figures figures{{"file", "encoding", "seed", "tokens", "nll", "more_at_4x"}, {}, 4};
+    Figures figures{{"file", "encoding", "seed", "tokens", "nll", "more_at_4x", "processor"}, {}, 4};
     for (const Group& group : groups)
         for (const auto& [seed, run] : group.runs)
-            add_row(figures, run.file, group.name, seed, run.tokens, run.nll, run.farther);
+            add_row(figures, run.file, group.name, seed, run.tokens, run.nll, run.farther, run.processor);
     return figures;
+}
+
+// Empty if one type of processor trained all runs.
+std::string processors_sentence(const std::vector<Group>& groups) {
+    std::map<std::string, std::size_t> runs;
+    for (const Group& group : groups)
+        for (const auto& [seed, run] : group.runs) ++runs[run.processor];
+    std::string types;
+    for (const auto& [type, count] : runs)
+        append(types, text(counted(count, "run"), " on ", type.empty() ? "an unrecorded type" : type));
+    return runs.size() == 1 ? "" : "Types of processor differ, and so do the last bits of sums: " + types + ".";
 }
 
 // Rounded, to keep the losses of many runs small.
@@ -148,11 +161,11 @@ Result compare_losses(const Request& request) {
     const bool measured = !kept;
     const std::vector<Group> groups = measured ? measure_all(request, result) : take(std::move(*kept), result);
     judge(groups, result);
-    std::set<std::string> refusals;
+    std::set<std::string> remarks{processors_sentence(groups)};
     for (const Group& group : groups)
-        for (const auto& [seed, one] : group.runs)
-            if (!one.why_not.empty()) refusals.insert(one.why_not);
-    result.found.insert(result.found.end(), refusals.begin(), refusals.end());
+        for (const auto& [seed, one] : group.runs) remarks.insert(one.why_not);
+    remarks.erase("");
+    result.found.insert(result.found.end(), remarks.begin(), remarks.end());
     result.tables.push_back({"runs", "Each run", runs(groups)});
     if (measured) result.tables.push_back({"documents", "Each run's nats per token by document", documents(groups)});
     result.notes = {text("nll is the loss of all tokens in windows of the trained length, as in ordo perplexity. "

@@ -26,7 +26,7 @@ bool same_documents(const Run& a, const Run& b) {
 }
 
 std::vector<Group> read_runs(const std::filesystem::path& file) {
-    Csv csv(file, {"file", "encoding", "seed", "tokens", "nll", "more_at_4x"});
+    Csv csv(file, {"file", "encoding", "seed", "tokens", "nll", "more_at_4x", "processor"});
     std::vector<Group> groups;
     while (csv.next()) {
         const std::string& encoding = csv.text(1);
@@ -35,6 +35,7 @@ std::vector<Group> read_runs(const std::filesystem::path& file) {
         run.tokens = csv.text(3);
         run.nll = csv.number<double>(4);
         if (!csv.text(5).empty()) run.farther = csv.number<double>(5);
+        run.processor = csv.text(6);
         if (!group_of(groups, encoding).runs.emplace(csv.text(2), std::move(run)).second)
             csv.refuse("expected each seed of " + printable(encoding) + " once, found " + printable(csv.text(2)) +
                        " again");

@@ -14,6 +14,7 @@ struct DocumentLoss {
 
 struct Run {
     std::string file, tokens;            // seen in training
+    std::string processor;               // that trained it; empty: unknown
     std::string why_not;                 // the reason for a missing measurement
     double nll = 0;                      // of all tokens, in windows of the trained length
     double farther = std::nan("");       // extra cost of last tokens at 4x the trained length; NaN: unknown
