@@ -101,6 +101,14 @@ TEST_F(LabKeptRuns, OfOneSeedHaveAnIntervalAndTheListIsCounted) {
     EXPECT_TRUE(says(result, "of 7 comparisons differ by more than chance"));
 }
 
+// The list names encodings without their parameters, sums too.
+TEST_F(LabKeptRuns, OfASumAreOnTheListToo) {
+    put_file(folder() / "seeds-runs.csv",
+             "file,encoding,seed,tokens,nll,more_at_4x,processor\nr-1,rope:theta=10,1,500,1,,\nr-2,rope:theta=10,2,500,"
+             "1.02,,\ns-1,\"sink+rope:theta=10,width=2\",1,500,1.1,,\nx-1,shaw,1,500,1.2,,\n");
+    EXPECT_TRUE(says(run(), "1 pair of a list that was fixed before any run (Holm's correction"));
+}
+
 TEST_F(LabKeptRuns, WithoutDocumentsAreOfSeedsAlone) {
     const Result result = run();
     EXPECT_TRUE(has(result.found.at(2), "Losses by document are missing (seeds-documents.csv)"));

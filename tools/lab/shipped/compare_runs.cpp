@@ -9,16 +9,12 @@ namespace ordo::lab {
 namespace {
 
 // Pairs that the texts and the encodings' papers compare: Vaswani et al., Shaw et al., Su et al., Press et al., Sun et
-// al., Chi et al., Li et al., Golovneva et al., Lin et al.
+// al., Chi et al. (two papers), Li et al., Golovneva et al., Lin et al., and the model card of gpt-oss.
 constexpr const char* fixed_pairs[][2] = {
     {"learned", "sinusoidal"}, {"shaw", "sinusoidal"}, {"rope", "sinusoidal"}, {"rope", "learned"},
     {"alibi", "sinusoidal"},   {"alibi", "rope"},      {"alibi", "t5"},        {"xpos", "rope"},
-    {"kerple", "alibi"},       {"fire", "t5"},         {"cope", "rope"},       {"forget", "rope"}};
-
-// "rope" for "rope:theta=10"; a sum or a pattern stays unchanged.
-std::string single_name(const std::string& spec) {
-    return spec.find_first_of("+(") == spec.npos ? spec.substr(0, spec.find(':')) : spec;
-}
+    {"kerple", "alibi"},       {"fire", "t5"},         {"cope", "rope"},       {"forget", "rope"},
+    {"sandwich", "alibi"},     {"sink+rope", "rope"}};
 
 bool same_documents(const Run& a, const Run& b) {
     return std::equal(a.documents.begin(), a.documents.end(), b.documents.begin(), b.documents.end(),
@@ -62,7 +58,7 @@ void read_documents(const std::filesystem::path& file, std::vector<Group>& group
     }
 }
 
-// A sum or pattern without parameters and without parentheses around a single name: pattern(rope,none).
+// "rope" for "rope:theta=10"; a sum or pattern without parentheses around a single name: pattern(rope,none).
 std::string without_parameters(const std::string& spec) {
     std::string out;
     for (std::size_t at = 0; at < spec.size();) {
@@ -198,7 +194,7 @@ std::vector<Judged> listed_pairs(const std::vector<Group>& groups, const Spread&
     std::vector<Judged> listed, all;
     for (std::size_t i = 0; i < groups.size(); ++i)
         for (std::size_t j = i + 1; j < groups.size(); ++j) {
-            const std::string a = single_name(groups[i].spec), b = single_name(groups[j].spec);
+            const std::string a = without_parameters(groups[i].spec), b = without_parameters(groups[j].spec);
             const std::optional<Comparison> difference = compare(groups[j], groups[i], spread);
             if (!difference || a == "none" || b == "none") continue;
             const bool on_list = std::any_of(std::begin(fixed_pairs), std::end(fixed_pairs), [&](const auto& pair) {
