@@ -135,6 +135,7 @@ rope,3,4.2,0.01,-0.25,0.0129,1.1,0.2
 learned,3,4.5,0.01,0.04,0.003,,
 none,3,4.46,0.01,,,0.5,0.1
 rotate-stretch:period=36,3,4.76,0.01,0.3,0.01,2,0.1
+sink+rope,3,4.2,0.01,-0.2,0.01,,
 rotate-stretch:period=6,3,4.66,0.01,0.2,0.01,2,0.1
 END
 cat >"$scratch/results/seeds-runs.csv" <<'END'
@@ -156,6 +157,7 @@ encoding,seeds,nll,half,minus_none,half_minus,half_documents,more_at_4x,half_mor
 rope,1,4.25,,-0.25,,0.125,,
 none,1,4.5,,,,,,
 rotate-stretch:period=36,1,4.625,,0.125,,0.1,,
+sink+rope,1,4.25,,-0.3,,0.1,,
 rotate-stretch:period=6,1,4.5,,0.002,,0.1,,
 END
 echo 'Muon at 0.006 on simple.train.txt' >"$scratch/results/seeds-recipe.txt"
@@ -171,11 +173,12 @@ ok "three seeds, another text and the cost" grep -q '^| .`rope`.* | rotates .*| 
 ok "the paper is a link" grep -q '^| .`rope`.* | \[Su et al. 2021\](https://arxiv.org/abs/2104.09864) |' "$scratch/README.md"
 ok "a dash where nothing was measured" grep -q '^| .`learned`.*| +0.040 ± 0.003 | – | – |$' "$scratch/README.md"
 ok "two of one encoding" grep -q '| +0.300 ± 0.010 (period=36), +0.200 ± 0.010 (period=6) | +0.125 ± 0.100 (period=36), +0.002 ± 0.100 (period=6) |' "$scratch/README.md"
+ok "a sum, in the row of its first encoding" grep -q '^| .`sink`.*| -0.200 ± 0.010 (sink+rope) | -0.300 ± 0.100 (sink+rope) | – |$' "$scratch/README.md"
 said() { tr -s '\n ' '  ' <"$scratch/README.md" | grep -q "$1"; } # ignores line breaks
 ok "the budget of the seeds" said ' mean of 3 runs of 1.2 million tokens[.] '
 ok "the processor of the mark" said ' †: a run on Old CPU, whose sums are rounded otherwise than those of Some CPU[.]'
-ok "the number of comparisons" said ' ± is a 95 % interval over seeds and texts (Dunnett, 4 pairs)[.]'
-ok "the encodings on which both texts agree" said ' put rope ahead of .none., and rotate-stretch (period=36) behind it, '
+ok "the number of comparisons" said ' ± is a 95 % interval over seeds and texts (Dunnett, 5 pairs)[.]'
+ok "the encodings on which both texts agree" said ' put rope, sink+rope ahead of .none., and rotate-stretch (period=36) behind it, '
 ok "and at what rate" said ' at this learning rate (0.006), budget and size[.]'
 ok "the reference" grep -q '^| .`none`.*| reference | reference | reference |$' "$scratch/README.md"
 sed -i '/^learned/s/,3,\([^,]*\),[^,]*,\(-*[0-9.]*\),[0-9.]*,/,1,\1,,\2,,/' "$scratch/results/seeds.csv"

@@ -126,8 +126,8 @@ $purpose
 
 ## Licence and sources
 
-The weights are under the licence of this repository. The text that they were trained on is not part of
-it: $sources
+The weights are under the licence of this repository. Their training text is not part of it:
+$sources
 
 ## Sample
 

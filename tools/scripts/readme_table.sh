@@ -44,7 +44,7 @@ function column(name) {
     if (!(name in at)) { print FILENAME ": expected a column " name > "/dev/stderr"; broken = 1; exit 1 }
     return f[at[name]]
 }
-function base(spec) { sub(/:.*/, "", spec); return spec }
+function base(spec) { sub(/[:+].*/, "", spec); return spec } # a sum counts for its first encoding
 function linked(paper,    n, i, part, out) { # "Press et al. 2022, arXiv 2108.12409; ...": each name a link
     n = split(paper, part, "; ")
     for (i = 1; i <= n; ++i) {
@@ -96,8 +96,9 @@ FNR == 1 {
     sub(/.*\//, "", file)
     next
 }
-# The first parameter of a spec, which tells several specs of one encoding apart.
-function first_parameter(spec) { sub(/^[^:]*:?/, "", spec); sub(/,.*/, "", spec); return spec }
+# The first parameter of a spec, which tells several specs of one encoding apart. Of a sum, all of it.
+function first_parameter(spec) { if (spec !~ /\+/) { sub(/^[^:]*:?/, "", spec); sub(/,.*/, "", spec) }; return spec }
+function labelled(name, label) { return count[name] > 1 || label ~ /\+/ ? label : "" }
 
 { fields($0, f) }
 file == "seeds.csv" {
@@ -125,7 +126,7 @@ file == "heldout-losses.csv" {
     if (column("half_documents") != "") documents = 1
     shipped[name, label] = name == "none" ? "reference" : interval("minus_none", "half_documents")
     if (corpus_side[name, label] && corpus_side[name, label] == side("minus_none", "half_documents")) {
-        shown = name (count[name] > 1 ? " (" label ")" : "")
+        shown = label ~ /\+/ ? label : name (count[name] > 1 ? " (" label ")" : "")
         if (corpus_side[name, label] < 0) ahead = listed(ahead, shown)
         else behind = listed(behind, shown)
     }
@@ -146,8 +147,8 @@ file == "registered.csv" {
     gsub(/-/, "_", source)
     losses = others = ""
     for (i = 1; i <= count[name]; ++i) {
-        losses = listed(losses, loss[name, i] elsewhere(trained[name, tag[name, i]]), count[name] > 1 ? tag[name, i] : "")
-        others = listed(others, shipped[name, tag[name, i]], count[name] > 1 ? tag[name, i] : "")
+        losses = listed(losses, loss[name, i] elsewhere(trained[name, tag[name, i]]), labelled(name, tag[name, i]))
+        others = listed(others, shipped[name, tag[name, i]], labelled(name, tag[name, i]))
     }
     print "| [`" name "`](engine/encoding/" source ".cpp) | " cell(column("summary")) " | " cell(linked(column("paper"))) " | " \
         cell(losses) " | " cell(others) " | " cell(cost[name]) " |"
