@@ -176,7 +176,7 @@ ok "two of one encoding" grep -q '| +0.300 ± 0.010 (period=36), +0.200 ± 0.010
 ok "a sum, in the row of its first encoding" grep -q '^| .`sink`.*| -0.200 ± 0.010 (sink+rope) | -0.300 ± 0.100 (sink+rope) | – |$' "$scratch/README.md"
 said() { tr -s '\n ' '  ' <"$scratch/README.md" | grep -q "$1"; } # ignores line breaks
 ok "the budget of the seeds" said ' mean of 3 runs of 1.2 million tokens[.] '
-ok "the processor of the mark" said ' †: a run on Old CPU, whose sums are rounded otherwise than those of Some CPU[.]'
+ok "the processor of the mark" said ' †: with a run on another processor (Old CPU)[.]'
 ok "the number of comparisons" said ' ± is a 95 % interval over seeds and texts (Dunnett, 5 pairs)[.]'
 ok "the encodings on which both texts agree" said ' put rope, sink+rope ahead of .none., and rotate-stretch (period=36) behind it, '
 ok "and at what rate" said ' at this learning rate (0.006), budget and size[.]'

@@ -81,11 +81,9 @@ function elsewhere(types,    n, i, part, mark) {
 # Whether an interval excludes zero: 1 above, -1 below, 0 neither.
 function side(mean, half) { return column(half) == "" ? 0 : column(mean) - column(half) > 0 ? 1 : column(mean) + column(half) < 0 ? -1 : 0 }
 
-# " †: a run on X, whose sums are rounded otherwise than those of Y."
-function away(    type, here, there) {
+function away(    type, there) {
     for (type in other) there = listed(there, type)
-    for (type in of_none) here = listed(here, type)
-    return there == "" ? "" : " †: a run on " there ", whose sums are rounded otherwise than those of " here "."
+    return there == "" ? "" : " †: with a run on another processor (" there ")."
 }
 
 FNR == 1 {
