@@ -33,6 +33,7 @@ constexpr Shipped shipped[] = {{"none", "none"},
                                {"shaw", "shaw"},
                                {"cope", "cope"},
                                {"forget", "forget"},
+                               {"sandwich", "sandwich"},
                                {"rope-none", "pattern(rope,none)"},
                                {"rotate-stretch-36", "rotate-stretch:period=36"},
                                {"rotate-stretch-6", "rotate-stretch:period=6"}};

@@ -192,8 +192,8 @@ Result run(const Request& request) {
     Result result;
     std::vector<Extrapolation> all;
     for (const Trained& trained : models) {
-        const Model model = Model::load(trained.file);
         WindowPlan plan{.lengths = lengths_of(request, trained.name, trained.context), .text = held.name};
+        const Model model = Model::load(trained.file, {.context = plan.lengths.back()});
         plan.short_documents = request.quick;
         all.push_back(extrapolate(trained, model, documents_of(held, model), plan, request.progress));
         if (!all.back().refusal.empty()) result.found.push_back(all.back().refusal);
