@@ -34,6 +34,7 @@ constexpr Shipped shipped[] = {{"none", "none"},
                                {"cope", "cope"},
                                {"forget", "forget"},
                                {"sandwich", "sandwich"},
+                               {"sink-rope", "sink+rope"},
                                {"rope-none", "pattern(rope,none)"},
                                {"rotate-stretch-36", "rotate-stretch:period=36"},
                                {"rotate-stretch-6", "rotate-stretch:period=6"}};

@@ -160,7 +160,7 @@ void print(const Arguments& arguments, const Model& model, const std::string& te
 int run(const Arguments& arguments) {
     std::vector<std::int64_t> lengths;
     if (arguments.has("length")) lengths = arguments.integers("length");
-    std::int64_t prepared = 0; // positions beyond are slower: in sandwich 50 times
+    std::int64_t prepared = 0; // positions beyond are slower, in sandwich 50 times
     for (const std::int64_t length : lengths) prepared = std::max(prepared, std::min<std::int64_t>(length, 1 << 16));
     const Model model = open_model(arguments, static_cast<int>(prepared));
     if (impl_of(model).blueprint.bidirectional())
