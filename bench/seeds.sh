@@ -55,9 +55,12 @@ for table in runs documents; do # the file is the first column
     new=$scratch/compare-$table.csv
     old=$results/seeds-$table.csv
     if cmp -s "$kept/seeds-recipe.txt" "$results/seeds-recipe.txt" && [ -e "$old" ]; then
-        awk -F, 'pass == 1 { processor[$1] = $NF; next } # of runs, in the last column; older files do not record it
-            pass == 2 { measured[$1] = 1; print $0 ($NF == "" ? processor[$1] : ""); next }
-            !($1 in measured)' pass=1 "$old" pass=2 "$new" pass=3 "$old" >"$kept/seeds-$table.csv"
+        # The last column of runs is the processor. Weights from before it was recorded keep what the results say.
+        awk -F, 'pass == 1 { if (FNR == 1) has = $NF == "processor"; else if (has) processor[$1] = $NF; next }
+            pass == 2 { if (FNR == 1) lacks = $NF == "processor" && !has
+                        measured[$1] = 1; print $0 ($NF == "" ? processor[$1] : ""); next }
+            !($1 in measured) { print $0 (lacks ? "," : "") }' \
+            pass=1 "$old" pass=2 "$new" pass=3 "$old" >"$kept/seeds-$table.csv"
     else
         cp "$new" "$kept/seeds-$table.csv"
     fi

@@ -221,9 +221,10 @@ TEST_F(LabCompare, RecordsAreComparedAndNotCommandLines) {
 // It moves losses less than a seed does.
 TEST_F(LabCompare, AnotherProcessorIsNamedAndStaysControlled) {
     put_file(path("moved"), with_entry(file_content(path("none-1")), "processor", "Some CPU with some kernels"));
-    const Result result = compare({"rope-1", "moved"});
+    put_file(path("here"), with_entry(file_content(path("rope-1")), "processor", "Another CPU"));
+    const Result result = compare({"here", "moved"});
     EXPECT_TRUE(says(result, "Only the encoding and the seed differ between the 2 files"));
-    EXPECT_TRUE(says(result, "1 run on an unrecorded type, 1 run on Some CPU with some kernels"));
+    EXPECT_TRUE(says(result, "1 run on Another CPU, 1 run on Some CPU with some kernels"));
 }
 
 TEST_F(LabCompare, ShortDocumentsLeaveTheLongerWindowsOut) {

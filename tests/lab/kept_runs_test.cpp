@@ -97,7 +97,7 @@ TEST_F(LabKeptRuns, OfOneSeedHaveAnIntervalAndTheListIsCounted) {
     EXPECT_EQ(judged("alibi", "xpos"), tools::Cell()); // not in the list
     EXPECT_TRUE(says(result, "Against none, 4 comparisons at once (Dunnett's test, 5 % for all together)"));
     EXPECT_TRUE(
-        says(result, "3 pairs of a list that was fixed before any run (Holm's correction, 5 % for all together)"));
+        says(result, "3 pairs of a list that was fixed before their runs (Holm's correction, 5 % for all together)"));
     EXPECT_TRUE(says(result, "of 7 comparisons differ by more than chance"));
 }
 
@@ -106,7 +106,7 @@ TEST_F(LabKeptRuns, OfASumAreOnTheListToo) {
     put_file(folder() / "seeds-runs.csv",
              "file,encoding,seed,tokens,nll,more_at_4x,processor\nr-1,rope:theta=10,1,500,1,,\nr-2,rope:theta=10,2,500,"
              "1.02,,\ns-1,\"sink+rope:theta=10,width=2\",1,500,1.1,,\nx-1,shaw,1,500,1.2,,\n");
-    EXPECT_TRUE(says(run(), "1 pair of a list that was fixed before any run (Holm's correction"));
+    EXPECT_TRUE(says(run(), "1 pair of a list that was fixed before their runs (Holm's correction"));
 }
 
 TEST_F(LabKeptRuns, WithoutDocumentsAreOfSeedsAlone) {
@@ -164,6 +164,10 @@ TEST_F(LabKeptRuns, SayWhichProcessorTrainedThem) {
                              [](const std::string& line) { return has(line, "Types of processor differ"); });
     };
     EXPECT_EQ(types(run()), 0); // all unrecorded
+    put_file(folder() / "seeds-runs.csv",
+             "file,encoding,seed,tokens,nll,more_at_4x,processor\nn-1,none,1,500,1.5,,Old\nn-2,none,2,500,1.6,,Old\n"
+             "r-1,rope,1,500,1,,\nr-2,rope,2,500,1.1,,\n");
+    EXPECT_EQ(types(run()), 0); // one, and unrecorded ones
     put_file(folder() / "seeds-runs.csv",
              "file,encoding,seed,tokens,nll,more_at_4x,processor\nn-1,none,1,500,1.5,,Old\nn-2,none,2,500,1.6,,Old\n"
              "r-1,rope,1,500,1,,New\nr-2,rope,2,500,1.1,,\n");

@@ -19,7 +19,7 @@ TEST(Machine, NamesTheProcessor) {
               "Intel(R) Xeon(R): 8481C");
     EXPECT_EQ(model_of("processor\t: 0\nBogoMIPS\t: 243.75\nFeatures\t: fp asimd asimddp\nCPU implementer\t: 0x41\n"
                        "CPU architecture: 8\nCPU variant\t: 0x3\nCPU part\t: 0xd0c\nCPU revision\t: 1\n"),
-              "ARM64 processor of implementer 0x41, part 0xd0c");
+              "ARM64 processor of implementer 0x41 and part 0xd0c");
     EXPECT_EQ(model_of(""), "unknown processor");
     EXPECT_EQ(model_of("no colon\n:\n"), "unknown processor");
 }

@@ -99,6 +99,20 @@ TEST(CliPerplexity, LengthsThatTheEncodingCannotReachAreRefused) {
     expect_success(run_program({"perplexity", "-q", "--encoding", "alibi", "--length", "4194304"}));
 }
 
+// A longer length prepares more of an encoding's table, from which a window takes the same numbers.
+TEST(CliPerplexity, AWindowHasTheSameLossWithLongerOnes) {
+    const auto first = [](const char* lengths) {
+        const Outcome outcome =
+            run_program({"perplexity", "-m", "weights/sandwich.safetensors", "-f", "weights/heldout.txt", "--length",
+                         lengths, "--max-tokens", "600", "--format", "csv", "-t", "1", "-q"});
+        expect_success(outcome);
+        const std::size_t row = outcome.out.find("\n300,") + 1;
+        return outcome.out.substr(row, outcome.out.find('\n', row) - row);
+    };
+    EXPECT_GT(first("300").size(), 20u);
+    EXPECT_EQ(first("300"), first("300,1200"));
+}
+
 TEST(CliPerplexity, ATextWithoutTokensIsRefused) {
     expect_error(run_program({"perplexity", "-f", "-"}, {.input = "\n\n"}), 2, "at least two tokens");
     expect_error(run_program({"perplexity", "-f", "/no/such/file"}), 5, "/no/such/file");

@@ -21,7 +21,7 @@ std::string cpu_model(std::istream& info) {
     }
     if (of_first.contains("model name")) return of_first["model name"];
     if (!of_first.contains("CPU part")) return "unknown processor";
-    return "ARM64 processor of implementer " + of_first["CPU implementer"] + ", part " + of_first["CPU part"];
+    return "ARM64 processor of implementer " + of_first["CPU implementer"] + " and part " + of_first["CPU part"];
 }
 
 std::string cpu_name() {

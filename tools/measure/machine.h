@@ -10,9 +10,9 @@
 namespace ordo::bench {
 
 // From Linux's /proc/cpuinfo: a name or, on ARM64, which has none, two numbers.
-std::string cpu_model(std::istream& info);
+std::string cpu_model(std::istream& info); // without commas
 std::string cpu_name();      // "Intel(R) Xeon(R) ..., 2 of 2 CPUs"
-std::string processor();     // what decides the last bits of sums: "AMD EPYC with avx512bf16 kernels"
+std::string processor();     // it decides the last bits of sums: "AMD EPYC with avx512bf16 kernels"
 std::string memory_size();   // of the machine: "7.8 GB"
 std::string system_name();   // "Debian GNU/Linux 12 (bookworm), Linux 6.1.0 x86_64"
 std::string compiler_name(); // of this program: "g++ 12.2.0"

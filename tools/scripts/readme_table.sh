@@ -4,6 +4,7 @@
 # (bench/README.md explains those figures). --check changes nothing, and fails if the README has another table.
 #   readme_table.sh [--check] [README]
 set -eu
+export LC_ALL=C # lines fold by bytes, whatever the awk
 check=
 [ "${1:-}" != --check ] || { check=1; shift; }
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -44,7 +45,7 @@ function column(name) {
     if (!(name in at)) { print FILENAME ": expected a column " name > "/dev/stderr"; broken = 1; exit 1 }
     return f[at[name]]
 }
-function base(spec) { sub(/[:+].*/, "", spec); return spec } # a sum counts for its first encoding
+function base(spec) { sub(/[:+].*/, "", spec); return spec } # a sum stands in the row of its first encoding
 function linked(paper,    n, i, part, out) { # "Press et al. 2022, arXiv 2108.12409; ...": each name a link
     n = split(paper, part, "; ")
     for (i = 1; i <= n; ++i) {
@@ -71,18 +72,17 @@ function interval(mean, half) {
     if (column(mean) == "") return ""
     return column(half) == "" ? sprintf("%+.3f", column(mean)) : sprintf("%+.3f ± %.3f", column(mean), column(half))
 }
-# A mark for runs of a type of processor that no run of none has, and that type in `other`. types: ",A,B,A"
+# A mark for runs of a type of processor that no run of none has, and those types in `there`. types: ",A,B,A"
 function elsewhere(types,    n, i, part, mark) {
     n = split(types, part, ",")
     for (i = 2; i <= n; ++i)
-        if (part[i] != "" && !("" in of_none) && !(part[i] in of_none)) { mark = " †"; other[part[i]] }
+        if (part[i] != "" && !("" in of_none) && !(part[i] in of_none)) { mark = " †"; if (!(part[i] in other)) there = listed(there, part[i]); other[part[i]] }
     return mark
 }
 # Whether an interval excludes zero: 1 above, -1 below, 0 neither.
 function side(mean, half) { return column(half) == "" ? 0 : column(mean) - column(half) > 0 ? 1 : column(mean) + column(half) < 0 ? -1 : 0 }
 
-function away(    type, there) {
-    for (type in other) there = listed(there, type)
+function away() {
     return there == "" ? "" : " †: with a run on another processor (" there ")."
 }
 

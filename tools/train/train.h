@@ -58,7 +58,7 @@ struct Options {
     Keep keep = Keep::best;            // by the held-out losses
     std::string dtype = "f16";         // of the output file
     std::string command;               // the command line, for the metadata (base names only)
-    std::string processor;             // the machine's type, for the metadata; empty: unknown
+    std::string processor;             // of this machine, for the metadata; empty: unknown
     bool progress = false;             // on stderr: a bar on a terminal, else a line for each held-out loss
     std::function<void(std::int64_t step)> on_step; // called after each step, before it is evaluated or saved
     std::function<void(std::string_view text)> on_warning;

@@ -160,19 +160,22 @@ void print(const Arguments& arguments, const Model& model, const std::string& te
 int run(const Arguments& arguments) {
     std::vector<std::int64_t> lengths;
     if (arguments.has("length")) lengths = arguments.integers("length");
-    std::int64_t prepared = 0; // positions beyond are slower, in sandwich 50 times
-    for (const std::int64_t length : lengths) prepared = std::max(prepared, std::min<std::int64_t>(length, 1 << 16));
+    const std::string file = arguments.has("file") ? arguments.text("file") : weights_file("heldout.txt").string();
+    const std::string text = read_corpus(file, most_text, arguments.has("quiet"));
+    // Positions without tables are slower, in sandwich 50 times. A text has at most a token more than bytes.
+    const auto positions = static_cast<std::int64_t>(text.size()) + 1;
+    std::int64_t prepared = 0;
+    for (const std::int64_t length : lengths)
+        prepared = std::max(prepared, std::min({length, positions, std::int64_t{1} << 16}));
     const Model model = open_model(arguments, static_cast<int>(prepared));
     if (impl_of(model).blueprint.bidirectional())
         fail(ErrorCode::usage, "perplexity: a bidirectional model does not predict the next token");
     if (lengths.empty()) lengths = {model.context()};
-    const std::string file = arguments.has("file") ? arguments.text("file") : weights_file("heldout.txt").string();
     for (const std::int64_t length : lengths)
         if (arguments.has("stride") && arguments.integer("stride") > length)
             fail(ErrorCode::usage, "option --stride: expected at most the length ", length, ", found ",
                  arguments.integer("stride"));
-    const std::vector<Document> documents =
-        read_documents(read_corpus(file, most_text, arguments.has("quiet")), model, file);
+    const std::vector<Document> documents = read_documents(text, model, file);
     std::int64_t longest = 0; // longest possible window
     for (const Document& document : documents)
         longest = std::max(longest, static_cast<std::int64_t>(document.tokens.size()));

@@ -12,7 +12,7 @@ namespace {
 constexpr int beyond = 4; // the longer windows, in trained lengths
 
 Run measure(const Trained& trained, const Text& held, const Request& request) {
-    const Model model = Model::load(trained.file, {.context = beyond * trained.context});
+    const Model model = Model::load(trained.file, {.context = held.positions(beyond * trained.context)});
     const std::vector<tools::Document> documents = documents_of(held, model);
     request.progress(trained.name);
     Run run;
@@ -130,15 +130,16 @@ Figures runs(const std::vector<Group>& groups) {
     return figures;
 }
 
-// Empty if one type of processor trained all runs.
+// Empty unless the runs record different types of processor.
 std::string processors_sentence(const std::vector<Group>& groups) {
     std::map<std::string, std::size_t> runs;
     for (const Group& group : groups)
         for (const auto& [seed, run] : group.runs) ++runs[run.processor];
+    if (runs.size() - runs.contains("") < 2) return "";
     std::string types;
     for (const auto& [type, count] : runs)
         append(types, text(counted(count, "run"), " on ", type.empty() ? "an unrecorded type" : type));
-    return runs.size() == 1 ? "" : "Types of processor differ, and so do the last bits of sums: " + types + ".";
+    return "Types of processor differ, and so do the last bits of sums: " + types + ".";
 }
 
 // Rounded, to keep the losses of many runs small.
@@ -177,7 +178,7 @@ Result compare_losses(const Request& request) {
                     "text. half combines both. half_minus combines both for all comparisons with none at once. The "
                     "half of nll is of seeds alone, and that of more_at_4x is of the encoding's own seeds.",
                     "p is the probability of such a difference by chance, for this pair alone. p_corrected and "
-                    "beyond_chance are of the comparisons fixed before any run: each encoding with none (Dunnett) and "
+                    "beyond_chance are of comparisons fixed before their runs: each encoding with none (Dunnett) and "
                     "the pairs of a list (Holm). Other pairs are not judged.",
                     "bench/seeds.sh (make seeds CORPUS=DIR) trains three seeds of each encoding and keeps their losses "
                     "by document in bench/results. This experiment reads them there without --model and --corpus."};

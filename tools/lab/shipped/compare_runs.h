@@ -14,7 +14,7 @@ struct DocumentLoss {
 
 struct Run {
     std::string file, tokens;            // seen in training
-    std::string processor;               // that trained it; empty: unknown
+    std::string processor;               // that finished its training; empty: unknown
     std::string why_not;                 // the reason for a missing measurement
     double nll = 0;                      // of all tokens, in windows of the trained length
     double farther = std::nan("");       // extra cost of last tokens at 4x the trained length; NaN: unknown
@@ -65,7 +65,7 @@ struct Judged {
 // Compares each encoding with none by Dunnett's test. It uses the smallest degrees of freedom of all comparisons, and
 // the correlation of the seeds for the documents, too.
 std::vector<Judged> against_none(const std::vector<Group>& groups, const Spread& spread);
-// The pairs of a list fixed before any run, with Holm's correction. If the groups contain none of these pairs, all
+// The pairs of a list fixed before the runs of their encodings, with Holm's correction. If the groups contain none of these pairs, all
 // pairs without the encoding none.
 std::vector<Judged> listed_pairs(const std::vector<Group>& groups, const Spread& spread, bool& fixed);
 

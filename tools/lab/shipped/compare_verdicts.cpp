@@ -71,7 +71,7 @@ std::string pairs_sentence(const std::vector<Group>& groups, const Comparisons& 
                     margin(one.half),
                     one.p < 1e-4 ? std::string(" (p < 0.0001)") : text(" (p = ", figure(one.p, 2), ")")));
     return text(counted(all.pairs.size(), "pair"),
-                all.fixed ? " of a list that was fixed before any run" : ", all without none",
+                all.fixed ? " of a list that was fixed before their runs" : ", all without none",
                 " (Holm's correction, 5 % for all together)", listed("; more than chance: ", decided),
                 listed("; undecided: ", undecided), ".");
 }
