@@ -9,8 +9,8 @@
 
 namespace ordo::bench {
 
-// From Linux's /proc/cpuinfo: a name or, on ARM64, which has none, two numbers.
-std::string cpu_model(std::istream& info); // without commas
+// From Linux's /proc/cpuinfo: a name or, on ARM64, which has none, two numbers. Without commas.
+std::string cpu_model(std::istream& info);
 std::string cpu_name();      // "Intel(R) Xeon(R) ..., 2 of 2 CPUs"
 std::string processor();     // it decides the last bits of sums: "AMD EPYC with avx512bf16 kernels"
 std::string memory_size();   // of the machine: "7.8 GB"

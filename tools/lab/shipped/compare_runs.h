@@ -65,8 +65,8 @@ struct Judged {
 // Compares each encoding with none by Dunnett's test. It uses the smallest degrees of freedom of all comparisons, and
 // the correlation of the seeds for the documents, too.
 std::vector<Judged> against_none(const std::vector<Group>& groups, const Spread& spread);
-// The pairs of a list fixed before the runs of their encodings, with Holm's correction. If the groups contain none of these pairs, all
-// pairs without the encoding none.
+// The pairs of a list fixed before the runs of their encodings, with Holm's correction. If the groups contain none of
+// these pairs, all pairs without the encoding none.
 std::vector<Judged> listed_pairs(const std::vector<Group>& groups, const Spread& spread, bool& fixed);
 
 // The shortest names that tell the groups apart: rope; rotate-stretch:period=6; pattern(rope,none); or the full spec.
