@@ -218,7 +218,7 @@ TEST_F(LabCompare, RecordsAreComparedAndNotCommandLines) {
     EXPECT_TRUE(says(compare({"rope-1", "clipped"}), "NOT CONTROLLED: clipped differ from rope-1 in recipe.clip"));
 }
 
-// It moves losses less than a seed does.
+// The type of processor moves losses less than a seed does.
 TEST_F(LabCompare, AnotherProcessorIsNamedAndStaysControlled) {
     put_file(path("moved"), with_entry(file_content(path("none-1")), "processor", "Some CPU with some kernels"));
     put_file(path("here"), with_entry(file_content(path("rope-1")), "processor", "Another CPU"));

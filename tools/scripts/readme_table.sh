@@ -75,8 +75,13 @@ function interval(mean, half) {
 # A mark for runs of a type of processor that no run of none has, and those types in `there`. types: ",A,B,A"
 function elsewhere(types,    n, i, part, mark) {
     n = split(types, part, ",")
-    for (i = 2; i <= n; ++i)
-        if (part[i] != "" && !("" in of_none) && !(part[i] in of_none)) { mark = " †"; if (!(part[i] in other)) there = listed(there, part[i]); other[part[i]] }
+    if ("" in of_none) return "" # unknown
+    for (i = 2; i <= n; ++i) {
+        if (part[i] == "" || part[i] in of_none) continue
+        mark = " †"
+        if (!(part[i] in other)) there = listed(there, part[i])
+        other[part[i]]
+    }
     return mark
 }
 # Whether an interval excludes zero: 1 above, -1 below, 0 neither.
@@ -115,7 +120,9 @@ file == "seeds-runs.csv" {
     budget = sprintf("%.1f", column("tokens") / 1e6)
     type = column("processor")
     if (column("encoding") == "none") of_none[type] = type
-    trained[base(column("encoding")), first_parameter(column("encoding"))] = trained[base(column("encoding")), first_parameter(column("encoding"))] "," type
+    name = base(column("encoding"))
+    label = first_parameter(column("encoding"))
+    trained[name, label] = trained[name, label] "," type
 }
 file == "heldout-losses.csv" {
     name = base(column("encoding"))
