@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The encoding itself: the engine's tables as pictures, with sliders for the parameters.
-import { $, $$, bar, choice, el, encoding_of, largest, later, mark, number, range, read, slider } from './kit.js';
+import { $, $$, bar, choice, el, largest, later, mark, number, range, read, slider } from './kit.js';
 import { clocks, colour, curves, diverging, heat } from './draw.js';
 
 const section = $('#encoding'), pictures = $('.pictures', section);
@@ -15,9 +15,9 @@ const hidden = /^(width|pairing|interleaved|original|offset|attention|count|leng
 let app, state, about, initial = {}, drawings = [], turn = 0;
 
 const acts = (moment) => about.acts.split('+').includes(moment);
-// The shipped model that was trained with the encoding, if it has trained numbers.
+// The shipped model that was trained with the encoding alone, if it has trained numbers: a file opens with its own spec.
 const trained_model = () => about.trainable
-  ? app.models.find(({ name, encoding }) => name !== 'storyteller' && encoding_of(encoding) === about.name) : undefined;
+  ? app.models.find(({ name, encoding }) => name !== 'storyteller' && encoding.split(':')[0] === about.name) : undefined;
 const changes = () => about.parameters.map(({ name }) => name).filter((name) => name in initial &&
   state[name] !== initial[name] && !(name === 'factor' && state.scaling === 'none'));
 
