@@ -61,18 +61,17 @@ void Batch::Impl::Rows::clear() {
 }
 
 void Batch::Impl::forward_with(std::size_t first, std::span<const Token> tokens, std::span<const int> segments) {
-    const std::shared_ptr<const EncodingStack>& encodings = calls[first]->encodings;
     together.clear();
     for (std::size_t i = first; i < calls.size(); ++i) {
         SessionCall& s = calls[i];
-        if (s->encodings != encodings) continue;
+        if (s->angles() != calls[first]->angles()) continue;
         together.sessions.push_back(i);
         together.tokens.push_back(tokens[i]);
         if (!segments.empty()) together.segments.push_back(segments[i]);
         for (const int id : s->cache.positions(s->size, 1).ids()) together.positions.push_back(id);
         together.parts.push_back(s->part(1));
     }
-    pass.use(encodings);
+    pass.use(calls[first]->encodings);
     const View out =
         pass.forward({together.tokens, {{together.positions, calls[first]->axes}, together.segments}, together.parts});
     for (int row = 0; row < out.rows; ++row)
@@ -163,7 +162,7 @@ View Batch::feed(std::span<Session* const> sessions, std::span<const Token> toke
     // One pass for all sessions; if angles depend on lengths, one for each set of angles.
     for (std::size_t i = 0; i < b.calls.size(); ++i)
         if (std::none_of(b.calls.begin(), b.calls.begin() + static_cast<std::ptrdiff_t>(i),
-                         [&](SessionCall& s) { return s->encodings == b.calls[i]->encodings; }))
+                         [&](SessionCall& s) { return s->angles() == b.calls[i]->angles(); }))
             b.forward_with(i, tokens, segments);
     const View logits = b.pass.head(rows_of(b.states.view(), 0, static_cast<int>(b.calls.size())));
     for (SessionCall& s : b.calls) {

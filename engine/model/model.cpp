@@ -9,6 +9,7 @@
 #include "model/random_weights.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace ordo {
 namespace {
@@ -375,11 +376,21 @@ Model random_model(const Blueprint& blueprint, EncodingStack encodings, std::uin
                       blueprint.context);
 }
 
-std::shared_ptr<const EncodingStack> Stack::encodings_for(Lengths lengths) const {
-    const auto borrowed = [&] { return std::shared_ptr<const EncodingStack>(std::shared_ptr<void>(), &encodings); };
-    std::optional<EncodingStack> other = encodings.at_length(lengths, prepared);
-    if (!other) return borrowed();
+std::shared_ptr<const EncodingStack> Stack::encodings_for(Lengths lengths, int positions) const {
+    constexpr int most = 1 << 16;
     const std::lock_guard lock(stand_ins_guard);
+    if (positions = std::min(positions, most); positions > std::max(prepared, longer_prepared)) {
+        // A power of two, so that sessions that are each a little longer seldom fill tables.
+        const int wanted = static_cast<int>(std::bit_ceil(static_cast<unsigned>(positions)));
+        if (std::optional<EncodingStack> made = encodings.prepared_for(wanted)) {
+            longer = std::make_shared<const EncodingStack>(std::move(*made));
+            longer_prepared = wanted;
+            stand_ins.clear();
+        }
+    }
+    const EncodingStack& own = longer ? *longer : encodings;
+    std::optional<EncodingStack> other = own.at_length(lengths, std::max(prepared, longer_prepared));
+    if (!other) return longer ? longer : std::shared_ptr<const EncodingStack>(std::shared_ptr<void>(), &encodings);
     std::erase_if(stand_ins, [](const auto& entry) { return entry.second.expired(); });
     std::weak_ptr<const EncodingStack>& known = stand_ins[other->spec()];
     if (std::shared_ptr<const EncodingStack> same = known.lock()) return same;

@@ -127,12 +127,14 @@ struct Stack {
     EncodingStack encodings;
 
     // Encodings for sessions and texts of these lengths: the model's own, or their versions at these lengths. Equal
-    // ones are shared.
-    std::shared_ptr<const EncodingStack> encodings_for(Lengths lengths) const;
+    // ones are shared. Tables grow to so many positions, at most 65,536, and stay as long as the model.
+    std::shared_ptr<const EncodingStack> encodings_for(Lengths lengths, int positions = 0) const;
 
     int prepared = 0; // positions for which the encodings are prepared
 
-    mutable std::mutex stand_ins_guard;                                          // guards:
+    mutable std::mutex stand_ins_guard;                  // guards:
+    mutable std::shared_ptr<const EncodingStack> longer; // the same encodings with longer tables; may be none
+    mutable int longer_prepared = 0;
     mutable std::map<std::string, std::weak_ptr<const EncodingStack>> stand_ins; // by spec
 };
 

@@ -69,9 +69,15 @@ Sequence::Sequence(const Stack& of, const SessionOptions& wanted, const char* na
     session_bytes = bytes;
     try {
         changes_ = of.encodings.changes_beyond();
-        by_length_.push_back(of.encodings_for({capacity, changes_.empty() ? capacity : changes_.front()}));
-        for (const int length : changes_) by_length_.push_back(of.encodings_for({capacity, length + 1}));
-        encodings = by_length_.front();
+        // Without a wanted capacity, the tables are those that the file can afford.
+        const int positions = wanted.capacity > 0 ? first_position + capacity : 0;
+        const auto add = [&](int text) {
+            by_length_.push_back({of.encodings_for({capacity, text}, positions), {}});
+            by_length_.back().spec = by_length_.back().encodings->spec();
+        };
+        add(changes_.empty() ? capacity : changes_.front());
+        for (const int length : changes_) add(length + 1);
+        encodings = by_length_.front().encodings;
         if (!changes_.empty()) {
             cached_tokens_ = Buffer<Token>(static_cast<std::size_t>(capacity));
             cached_segments_ = Buffer<int>(static_cast<std::size_t>(capacity));
@@ -206,7 +212,7 @@ void Sequence::go_by_length(const Input& fed, int to_come) {
     const std::size_t wanted = std::max(least_, static_cast<std::size_t>(beyond - changes_.begin()));
     if (wanted == now_ && !stale_) return;
     now_ = wanted;
-    encodings = by_length_[now_];
+    encodings = by_length_[now_].encodings;
     pass.use(encodings);
     if (size > 0) compute_again();
 }

@@ -41,6 +41,8 @@ struct Sequence {
     }
     // See Session.
     bool can_rewind(int to) const;
+    // Sequences for which it is equal may share a pass: the spec of the encodings at the present length.
+    const std::string& angles() const { return by_length_[now_].spec; }
 
     const Stack* model; // stays in place when the Model is moved
     const char* what;   // in messages
@@ -68,7 +70,11 @@ private:
     // If angles depend on the length of the text: the lengths beyond which they change, ascending. by_length_ has the
     // encodings before the first of them, between them, and after the last.
     std::vector<int> changes_;
-    std::vector<std::shared_ptr<const EncodingStack>> by_length_;
+    struct Variant {
+        std::shared_ptr<const EncodingStack> encodings;
+        std::string spec;
+    };
+    std::vector<Variant> by_length_;
     std::size_t now_ = 0;   // index into by_length_
     std::size_t least_ = 0; // minimum of now_: after evict(), not that of a shorter text
     bool stale_ = false;    // part of the cache has other angles, after a call that failed

@@ -113,6 +113,45 @@ TEST(OwnEncodings, ARegisteredNameMakesThemInSpecs) {
                  [] { make_encodings("misnamed", small_blueprint().dims()); });
 }
 
+// It records the longest table, and counts its calls, one for each pass.
+struct Tabled : Encoding {
+    std::string spec() const override { return "tabled"; }
+    unsigned moments() const override { return moment_embed; }
+    void embed(View, const TokenRows&) const override { ++passes; }
+    void prepare(int n) override {
+        longest = std::max(longest, n);
+        ++prepared;
+    }
+    static inline int longest = 0, prepared = 0, passes = 0;
+};
+
+TEST(OwnEncodings, ASessionLongerThanTheContextHasTables) {
+    register_encoding("tabled", [](auto&&...) { return std::make_unique<Tabled>(); });
+    const Model model = random_model(small_blueprint(), "tabled", 3);
+    Session first(model);
+    EXPECT_EQ(Tabled::longest, model.context());
+    const int before = Tabled::prepared;
+    Session longer(model, {.capacity = 300});
+    EXPECT_GE(Tabled::longest, 300);
+    for (const int capacity : {2, 97, 300}) Session(model, {.capacity = capacity});
+    EXPECT_EQ(Tabled::prepared, before + 1); // for all of them
+    Session far(model, {.capacity = 1 << 20, .first_position = 1 << 20});
+    EXPECT_EQ(Tabled::longest, 1 << 16);
+
+    // Sessions from before and after that still share a pass.
+    std::vector<Session*> members{&first, &longer, &far};
+    Batch batch(model, 3);
+    Tabled::passes = 0;
+    batch.feed(members, std::vector<Token>{1, 2, 3});
+    EXPECT_EQ(Tabled::passes, 1);
+
+    // What belongs to the caller cannot be made again.
+    const Model own = model.with_encoding(std::make_unique<Tabled>());
+    Tabled::longest = 0;
+    EXPECT_NO_THROW(Session(own, {.capacity = 300}).feed(std::vector<Token>(200, 1)));
+    EXPECT_EQ(Tabled::longest, 0);
+}
+
 // Once it is registered, training goes as for an encoding of Ordo's that computes the same.
 TEST(OwnEncodings, TrainingRefusesAnUnknownOneAndTrainsAKnownOne) {
     const Model model = Model::load(unencoded);

@@ -99,7 +99,7 @@ TEST(CliPerplexity, LengthsThatTheEncodingCannotReachAreRefused) {
     expect_success(run_program({"perplexity", "-q", "--encoding", "alibi", "--length", "4194304"}));
 }
 
-// A longer length prepares more of an encoding's table, from which a window takes the same numbers.
+// For a longer length a session extends the encoding's table, from which a window takes the same numbers.
 TEST(CliPerplexity, AWindowHasTheSameLossWithLongerOnes) {
     const auto first = [](const char* lengths) {
         const Outcome outcome =

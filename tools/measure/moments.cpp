@@ -125,6 +125,7 @@ namespace {
 Model timed(const Model& model, EncodingStack encodings, MomentClock& clock) {
     auto impl = same_trunk(model);
     impl->encodings = std::move(encodings);
+    impl->prepared = impl_of(model).prepared;
     impl->encodings.time_with(&clock);
     impl->program = compile(impl->blueprint, impl->encodings);
     return Model(std::move(impl));

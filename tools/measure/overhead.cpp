@@ -131,6 +131,7 @@ Model with_encoding(const Model& trunk, std::string_view encoding, int context, 
     const std::size_t bound = heap_in_use();
     impl->encodings.bind(views);
     impl->encodings.prepare(context);
+    impl->prepared = context;
     if (bytes) *bytes = {heap_in_use() - bound + made - before, parameters};
     return Model(std::move(impl));
 }

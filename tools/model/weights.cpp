@@ -216,9 +216,8 @@ ModelFacts read_facts(const fs::path& file) {
             largest == tensors.end() ? std::string() : largest->dtype, source.metadata};
 }
 
-Model open_model(const Arguments& arguments, int context) {
-    ModelChoice choice{{}, arguments.text("encoding"), arguments.has("force-encoding"), context};
-    choice.file = model_path(arguments);
+Model open_model(const Arguments& arguments) {
+    const ModelChoice choice{model_path(arguments), arguments.text("encoding"), arguments.has("force-encoding")};
     Model model = open_model(arguments, choice);
     const bool watched = ::isatty(STDERR_FILENO) == 1 && !arguments.has("quiet") && !arguments.has("verbose");
     if (watched && !names_model(arguments)) show_model(choice.file, model);
@@ -270,7 +269,6 @@ Model open_model(const Arguments& arguments, const ModelChoice& choice) {
     options.force_encoding = choice.force;
     if (has_rope_options(arguments)) apply_rope_options(arguments, choice, options);
     if (arguments.offers("dtype")) options.dtype = arguments.text("dtype");
-    options.context = choice.context;
     const bool draws = arguments.offers("n-predict"); // otherwise a file's sampling settings have no effect
     if (!arguments.has("quiet"))
         options.on_warning = [draws](std::string_view text) {

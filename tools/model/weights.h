@@ -69,15 +69,14 @@ struct ModelFacts {
 };
 ModelFacts read_facts(const std::filesystem::path& file);
 
-// Opens the model with the requested encoding and type of weights. context: positions to prepare for; 0: as trained.
-Model open_model(const Arguments& arguments, int context = 0);
+// Opens the model with the requested encoding and type of weights.
+Model open_model(const Arguments& arguments);
 
 // The same for a given file and encoding.
 struct ModelChoice {
     std::filesystem::path file = {};
     std::string encoding = {}; // empty: the trained one
     bool force = false;
-    int context = 0;
     std::filesystem::path tokenizer = {}; // its source; empty: the model
 };
 Model open_model(const Arguments& arguments, const ModelChoice& choice);

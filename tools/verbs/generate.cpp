@@ -149,10 +149,8 @@ namespace {
 int generate_one(const Arguments& arguments) {
     GenerateRequest request = read_request(arguments);
     std::string prompt = read_prompt(arguments, LineEnds::plain);
-    // Positions beyond the prepared ones still work, but more slowly.
-    const Model model = open_model(
-        arguments, {writing_model_path(arguments), arguments.text("encoding"), arguments.has("force-encoding"),
-                    std::min(request.options.session.capacity, 1 << 16), arguments.text("tokenizer")});
+    const Model model = open_model(arguments, {writing_model_path(arguments), arguments.text("encoding"),
+                                               arguments.has("force-encoding"), arguments.text("tokenizer")});
     choose_threads(arguments, model);
     take_recommended(arguments, model, request.options.sampling);
     show_idle_options(arguments, request);

@@ -64,7 +64,6 @@ public:
         : arguments_(arguments), request_(read_request(arguments)), stops_(request_.options.stop) {
         choice_.encoding = arguments.text("encoding");
         choice_.force = arguments.has("force-encoding");
-        choice_.context = std::min(request_.options.session.capacity, 1 << 16);
         choice_.tokenizer = arguments.text("tokenizer");
         own_file_ = arguments.has("model") || arguments.has_operand(); // otherwise /encoding may switch to another file
         choice_.file = writing_model_path(arguments);

@@ -162,12 +162,7 @@ int run(const Arguments& arguments) {
     if (arguments.has("length")) lengths = arguments.integers("length");
     const std::string file = arguments.has("file") ? arguments.text("file") : weights_file("heldout.txt").string();
     const std::string text = read_corpus(file, most_text, arguments.has("quiet"));
-    // Positions without tables are slower, in sandwich 50 times. A text has at most a token more than bytes.
-    const auto positions = static_cast<std::int64_t>(text.size()) + 1;
-    std::int64_t prepared = 0;
-    for (const std::int64_t length : lengths)
-        prepared = std::max(prepared, std::min({length, positions, std::int64_t{1} << 16}));
-    const Model model = open_model(arguments, static_cast<int>(prepared));
+    const Model model = open_model(arguments);
     if (impl_of(model).blueprint.bidirectional())
         fail(ErrorCode::usage, "perplexity: a bidirectional model does not predict the next token");
     if (lengths.empty()) lengths = {model.context()};

@@ -49,13 +49,13 @@ struct Voice {
     std::optional<Generation> result;
 };
 
-std::deque<Voice> open_voices(const Arguments& arguments, int context) {
+std::deque<Voice> open_voices(const Arguments& arguments) {
     std::deque<Voice> voices;
     for (const std::string& spec : bench::spec_list(arguments.all("encodings"))) {
         const bool own_file = arguments.has("model") || arguments.has_operand();
         const bool force = own_file || arguments.has("force-encoding");
         voices.emplace_back(spec, open_model(arguments, {own_file ? model_path(arguments) : find_weights(spec, force),
-                                                         spec, force, context, arguments.text("tokenizer")}));
+                                                         spec, force, arguments.text("tokenizer")}));
     }
     return voices;
 }
@@ -118,7 +118,7 @@ int generate_side_by_side(const Arguments& arguments) {
     if (arguments.has("encoding")) fail(ErrorCode::usage, "expected --encoding or --encodings, found both");
     GenerateRequest request = read_request(arguments);
     const std::string prompt = read_prompt(arguments, LineEnds::plain);
-    std::deque<Voice> voices = open_voices(arguments, std::min(request.options.session.capacity, 1 << 16));
+    std::deque<Voice> voices = open_voices(arguments);
     choose_threads(arguments, voices.front().model);
     take_recommended(arguments, voices.front().model, request.options.sampling);
     show_idle_options(arguments, request);

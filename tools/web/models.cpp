@@ -11,9 +11,6 @@ namespace {
 
 std::map<std::string, OpenModel> models;
 
-// Positions with tables. Later ones work, more slowly.
-constexpr int prepared = 1024;
-
 std::uint64_t count_parameters(const Model& model) {
     std::uint64_t count = 0;
     for (const TensorSpec& spec : impl_of(model).tensors->specs()) {
@@ -34,7 +31,7 @@ OpenModel& find(const std::string& file) {
 
 const OpenModel& open_model(const std::string& file, const std::string& path) {
     if (const auto found = models.find(file); found != models.end()) return found->second;
-    Model model = Model::load(path, {.context = prepared});
+    Model model = Model::load(path);
     const std::uint64_t parameters = count_parameters(model);
     return models.emplace(file, OpenModel{std::move(model), parameters}).first->second;
 }

@@ -39,7 +39,7 @@ EncodingStack::EncodingStack(std::vector<std::unique_ptr<Encoding>> items, int n
     place();
 }
 
-EncodingStack::EncodingStack(std::string_view spec, const Dims& dims) : dims_(dims) {
+EncodingStack::EncodingStack(std::string_view spec, const Dims& dims) : dims_(dims), from_spec_(true) {
     EncodingPlan plan = plan_encodings(spec, dims);
     const std::size_t n = plan.encodings.size();
     std::vector<int> moved(n); // new indices: encodings that act in a layer first
@@ -203,6 +203,15 @@ void EncodingStack::bind_item(std::size_t item) {
 
 void EncodingStack::prepare(int n_positions) {
     for (const auto& item : items_) item->prepare(n_positions);
+}
+
+std::optional<EncodingStack> EncodingStack::prepared_for(int n_positions) const {
+    if (!from_spec_) return std::nullopt;
+    EncodingStack other(spec(), dims_);
+    other.bind(bound_);
+    other.prepare(n_positions);
+    other.time_with(timer_);
+    return other;
 }
 
 std::vector<int> EncodingStack::changes_beyond() const {

@@ -54,6 +54,8 @@ public:
     std::vector<TensorSpec> tensors() const;
     void bind(std::span<const View> tensors); // in the order of tensors()
     void prepare(int n_positions);
+    // The same encodings with the same tensors, prepared for so many positions. Empty if no spec made this stack.
+    std::optional<EncodingStack> prepared_for(int n_positions) const;
     // The stack in which encodings that depend on a length are replaced by their versions at it, bound, and prepared
     // for n_positions. Empty if no encoding depends on it.
     std::optional<EncodingStack> at_length(Lengths lengths, int n_positions) const;
@@ -73,7 +75,7 @@ public:
     }
     Operations embed_operations(const Work& work) const;
 
-    // After this call, this stack and those from its at_length() report each call to the timer; null: stop. The timer
+    // After this call, this stack and those made from it report each call to the timer; null: stop. The timer
     // must outlive them.
     void time_with(MomentTimer* timer);
 
@@ -95,6 +97,7 @@ private:
     std::vector<LayerEncodings> layers_;
     std::vector<View> bound_; // in the order of tensors()
     MomentTimer* timer_ = nullptr;
+    bool from_spec_ = false;
 };
 
 // For callers that give positions to encodings without a Session, which checks them itself. Throws Error(limit), with

@@ -12,7 +12,7 @@ namespace {
 constexpr int beyond = 4; // the longer windows, in trained lengths
 
 Run measure(const Trained& trained, const Text& held, const Request& request) {
-    const Model model = Model::load(trained.file, {.context = held.positions(beyond * trained.context)});
+    const Model model = Model::load(trained.file);
     const std::vector<tools::Document> documents = documents_of(held, model);
     request.progress(trained.name);
     Run run;

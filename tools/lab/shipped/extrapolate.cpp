@@ -193,7 +193,7 @@ Result run(const Request& request) {
     std::vector<Extrapolation> all;
     for (const Trained& trained : models) {
         WindowPlan plan{.lengths = lengths_of(request, trained.name, trained.context), .text = held.name};
-        const Model model = Model::load(trained.file, {.context = held.positions(plan.lengths.back())});
+        const Model model = Model::load(trained.file);
         plan.short_documents = request.quick;
         all.push_back(extrapolate(trained, model, documents_of(held, model), plan, request.progress));
         if (!all.back().refusal.empty()) result.found.push_back(all.back().refusal);

@@ -21,12 +21,6 @@ std::vector<Trained> trained_models(const Request& request);
 struct Text {
     std::string name; // of the file, without folders
     std::string text;
-
-    // The positions of a window of this length, or of the whole text if that is shorter: with a start token, a text has
-    // at most a token more than bytes. Tables are prepared for them, as later positions are slower.
-    int positions(int length) const {
-        return static_cast<int>(std::min<std::size_t>(static_cast<std::size_t>(length), text.size() + 1));
-    }
 };
 Text held_out(const Request& request);
 std::vector<tools::Document> documents_of(const Text& text, const Model& model);
