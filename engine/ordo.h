@@ -84,7 +84,7 @@ struct LoadOptions {
     std::string encoding = {};   // a spec; empty: the trained encoding
     bool force_encoding = false; // allow an encoding or a parameter that differs from the trained one
     std::string dtype = {};      // type of the matrices: f32, f16, bf16, q8_0, q4_0; empty: as stored
-    int context = 0;             // positions with prepared tables; 0: the trained context. Longer sessions add theirs
+    int context = 0;             // positions with tables from the start; 0: the trained context
     std::size_t max_memory = 0;  // bytes for the weights; 0: four fifths of the memory that this process may use
     std::function<void(std::string_view)> on_warning = {};
     std::string rope = {}; // keys to set in each rope, without force_encoding: "scaling=yarn,factor=4"

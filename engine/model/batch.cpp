@@ -11,7 +11,7 @@ namespace ordo {
 struct Batch::Impl {
     Impl(const Model::Impl* of, int n_sessions, int capacity)
         : model(of), max_sessions(n_sessions), max_tokens(capacity),
-          pass(*of, of->encodings_for(capacity), sizes(*of, n_sessions, capacity)),
+          pass(*of, of->encodings_for(capacity).encodings, sizes(*of, n_sessions, capacity)),
           states(n_sessions, of->blueprint.d_model) {
         const auto n = static_cast<std::size_t>(n_sessions);
         calls.reserve(n);
@@ -61,17 +61,19 @@ void Batch::Impl::Rows::clear() {
 }
 
 void Batch::Impl::forward_with(std::size_t first, std::span<const Token> tokens, std::span<const int> segments) {
+    const EncodingsAtLength* longest = &calls[first]->at_length(); // of tables
     together.clear();
     for (std::size_t i = first; i < calls.size(); ++i) {
         SessionCall& s = calls[i];
-        if (s->angles() != calls[first]->angles()) continue;
+        if (s->at_length().angles != calls[first]->at_length().angles) continue;
+        if (s->at_length().positions > longest->positions) longest = &s->at_length();
         together.sessions.push_back(i);
         together.tokens.push_back(tokens[i]);
         if (!segments.empty()) together.segments.push_back(segments[i]);
         for (const int id : s->cache.positions(s->size, 1).ids()) together.positions.push_back(id);
         together.parts.push_back(s->part(1));
     }
-    pass.use(calls[first]->encodings);
+    pass.use(longest->encodings);
     const View out =
         pass.forward({together.tokens, {{together.positions, calls[first]->axes}, together.segments}, together.parts});
     for (int row = 0; row < out.rows; ++row)
@@ -162,7 +164,7 @@ View Batch::feed(std::span<Session* const> sessions, std::span<const Token> toke
     // One pass for all sessions; if angles depend on lengths, one for each set of angles.
     for (std::size_t i = 0; i < b.calls.size(); ++i)
         if (std::none_of(b.calls.begin(), b.calls.begin() + static_cast<std::ptrdiff_t>(i),
-                         [&](SessionCall& s) { return s->angles() == b.calls[i]->angles(); }))
+                         [&](SessionCall& s) { return s->at_length().angles == b.calls[i]->at_length().angles; }))
             b.forward_with(i, tokens, segments);
     const View logits = b.pass.head(rows_of(b.states.view(), 0, static_cast<int>(b.calls.size())));
     for (SessionCall& s : b.calls) {

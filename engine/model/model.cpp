@@ -376,27 +376,29 @@ Model random_model(const Blueprint& blueprint, EncodingStack encodings, std::uin
                       blueprint.context);
 }
 
-std::shared_ptr<const EncodingStack> Stack::encodings_for(Lengths lengths, int positions) const {
-    constexpr int most = 1 << 16;
+EncodingsAtLength Stack::encodings_for(Lengths lengths, std::int64_t positions) const {
+    int wanted = prepared;
+    if (positions = std::min(positions, most_prepared); positions > prepared) // doubled, as a text grows by small steps
+        wanted = static_cast<int>(std::bit_ceil(static_cast<std::uint64_t>(positions)));
     const std::lock_guard lock(stand_ins_guard);
-    if (positions = std::min(positions, most); positions > std::max(prepared, longer_prepared)) {
-        // A power of two, so that sessions that are each a little longer seldom fill tables.
-        const int wanted = static_cast<int>(std::bit_ceil(static_cast<unsigned>(positions)));
+    if (wanted > std::max(prepared, longer_prepared))
         if (std::optional<EncodingStack> made = encodings.prepared_for(wanted)) {
             longer = std::make_shared<const EncodingStack>(std::move(*made));
             longer_prepared = wanted;
-            stand_ins.clear();
         }
+    std::shared_ptr<const EncodingStack> own = longer;
+    if (!own) own = {std::shared_ptr<void>(), &encodings};
+    std::optional<EncodingStack> other = own->at_length(lengths, 0);
+    if (!other) return {own, longer ? longer_prepared : prepared, own->spec()};
+    std::erase_if(stand_ins, [](const auto& entry) { return entry.second.encodings.expired(); });
+    const std::string spec = other->spec();
+    StandIn& known = stand_ins[spec];
+    std::shared_ptr<const EncodingStack> same = known.encodings.lock();
+    if (!same || known.prepared < wanted) {
+        same = std::make_shared<const EncodingStack>(*own->at_length(lengths, wanted));
+        known = {same, wanted};
     }
-    const EncodingStack& own = longer ? *longer : encodings;
-    std::optional<EncodingStack> other = own.at_length(lengths, std::max(prepared, longer_prepared));
-    if (!other) return longer ? longer : std::shared_ptr<const EncodingStack>(std::shared_ptr<void>(), &encodings);
-    std::erase_if(stand_ins, [](const auto& entry) { return entry.second.expired(); });
-    std::weak_ptr<const EncodingStack>& known = stand_ins[other->spec()];
-    if (std::shared_ptr<const EncodingStack> same = known.lock()) return same;
-    auto made = std::make_shared<const EncodingStack>(std::move(*other));
-    known = made;
-    return made;
+    return {same, known.prepared, "at a length: " + spec}; // a caller's encoding may keep its spec
 }
 
 Model random_model(const Blueprint& blueprint, std::string_view encoding, std::uint64_t seed, WeightType type) {

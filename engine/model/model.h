@@ -118,6 +118,15 @@ struct Stack;
 // Throws Error(usage) for a model without logits.
 void expect_head(const Stack& model);
 
+// Encodings for sessions and texts of some length.
+struct EncodingsAtLength {
+    std::shared_ptr<const EncodingStack> encodings;
+    int positions = 0;  // with tables
+    std::string angles; // equal for encodings of one stack that compute the same
+};
+
+inline constexpr std::int64_t most_prepared = 1 << 16; // positions, if a text needs more than the file's context
+
 // A stack of layers, from the embedding on, with everything that a Pass needs.
 struct Stack {
     std::string where; // the file, for messages
@@ -126,16 +135,20 @@ struct Stack {
     Weights weights; // views into the model's tensors
     EncodingStack encodings;
 
-    // Encodings for sessions and texts of these lengths: the model's own, or their versions at these lengths. Equal
-    // ones are shared. Tables grow to so many positions, at most 65,536, and stay as long as the model.
-    std::shared_ptr<const EncodingStack> encodings_for(Lengths lengths, int positions = 0) const;
+    // The model's own encodings, or their versions at these lengths, with tables for so many positions or more, up to
+    // most_prepared. Equal ones are shared. The longest tables of the own encodings stay as long as the model.
+    EncodingsAtLength encodings_for(Lengths lengths, std::int64_t positions = 0) const;
 
     int prepared = 0; // positions for which the encodings are prepared
 
     mutable std::mutex stand_ins_guard;                  // guards:
-    mutable std::shared_ptr<const EncodingStack> longer; // the same encodings with longer tables; may be none
+    mutable std::shared_ptr<const EncodingStack> longer; // the own encodings with longer tables; may be none
     mutable int longer_prepared = 0;
-    mutable std::map<std::string, std::weak_ptr<const EncodingStack>> stand_ins; // by spec
+    struct StandIn {
+        std::weak_ptr<const EncodingStack> encodings;
+        int prepared = 0;
+    };
+    mutable std::map<std::string, StandIn> stand_ins; // versions at a length, by spec
 };
 
 struct Model::Impl : Stack {

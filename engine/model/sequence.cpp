@@ -69,15 +69,9 @@ Sequence::Sequence(const Stack& of, const SessionOptions& wanted, const char* na
     session_bytes = bytes;
     try {
         changes_ = of.encodings.changes_beyond();
-        // Without a wanted capacity, the tables are those that the file can afford.
-        const int positions = wanted.capacity > 0 ? first_position + capacity : 0;
-        const auto add = [&](int text) {
-            by_length_.push_back({of.encodings_for({capacity, text}, positions), {}});
-            by_length_.back().spec = by_length_.back().encodings->spec();
-        };
-        add(changes_.empty() ? capacity : changes_.front());
-        for (const int length : changes_) add(length + 1);
+        by_length_ = all_lengths(0);
         encodings = by_length_.front().encodings;
+        tables_ = by_length_.front().positions;
         if (!changes_.empty()) {
             cached_tokens_ = Buffer<Token>(static_cast<std::size_t>(capacity));
             cached_segments_ = Buffer<int>(static_cast<std::size_t>(capacity));
@@ -87,6 +81,13 @@ Sequence::Sequence(const Stack& of, const SessionOptions& wanted, const char* na
     } catch (const std::bad_alloc&) {
         fail(ErrorCode::limit, what, ": not enough memory for ", capacity, " tokens (", bytes_text(bytes), ")");
     }
+}
+
+std::vector<EncodingsAtLength> Sequence::all_lengths(std::int64_t positions) const {
+    std::vector<EncodingsAtLength> all;
+    all.push_back(model->encodings_for({capacity, changes_.empty() ? capacity : changes_.front()}, positions));
+    for (const int length : changes_) all.push_back(model->encodings_for({capacity, length + 1}, positions));
+    return all;
 }
 
 // Logits of a large vocabulary are computed a few rows at a time: 4 MB, but at least one row.
@@ -167,11 +168,32 @@ void Sequence::place(std::size_t tokens, const TokenRows& rows) {
 
 Sequence::Input Sequence::begin(std::span<const Token> tokens, const TokenRows& rows) {
     check(tokens, rows);
+    extend_tables(tokens.size(), rows);
     place(tokens.size(), rows);
     const Input fed = without_padding(tokens, rows);
     cache.reserve(static_cast<int>(std::min<std::int64_t>(capacity, size + std::ssize(fed.tokens) + rows.to_come)));
     go_by_length(fed, rows.to_come);
     return fed;
+}
+
+// Tables for the positions up to those to come, before anything else changes. Without them a text is slower, no more.
+void Sequence::extend_tables(std::size_t tokens, const TokenRows& rows) {
+    const std::span<const int> ids = rows.positions.ids();
+    const std::int64_t last = ids.empty() ? std::int64_t{next_position()} + static_cast<std::int64_t>(tokens)
+                                          : std::int64_t{*std::max_element(ids.begin(), ids.end())} + 1;
+    std::int64_t wanted = last + rows.to_come;
+    if (wanted > most_prepared) wanted = size + static_cast<std::int64_t>(tokens) + rows.to_come; // distances at least
+    if (wanted <= tables_) return;
+    tables_ = std::numeric_limits<std::int64_t>::max(); // if these are the longest there are
+    try {
+        std::vector<EncodingsAtLength> longer = all_lengths(wanted);
+        if (longer.front().positions >= wanted) tables_ = longer.front().positions;
+        by_length_ = std::move(longer);
+    } catch (const std::bad_alloc&) {
+        return;
+    }
+    encodings = by_length_[now_].encodings;
+    pass.use(encodings);
 }
 
 Sequence::Input Sequence::without_padding(std::span<const Token> tokens, const TokenRows& rows) {

@@ -41,8 +41,8 @@ struct Sequence {
     }
     // See Session.
     bool can_rewind(int to) const;
-    // Sequences for which it is equal may share a pass: the spec of the encodings at the present length.
-    const std::string& angles() const { return by_length_[now_].spec; }
+    // The encodings of the present length.
+    const EncodingsAtLength& at_length() const { return by_length_[now_]; }
 
     const Stack* model; // stays in place when the Model is moved
     const char* what;   // in messages
@@ -66,18 +66,17 @@ private:
     std::int64_t length_of(int tokens) const;
     void go_by_length(const Input& fed, int to_come);
     void compute_again();
+    std::vector<EncodingsAtLength> all_lengths(std::int64_t positions) const;
+    void extend_tables(std::size_t tokens, const TokenRows& rows);
 
     // If angles depend on the length of the text: the lengths beyond which they change, ascending. by_length_ has the
     // encodings before the first of them, between them, and after the last.
     std::vector<int> changes_;
-    struct Variant {
-        std::shared_ptr<const EncodingStack> encodings;
-        std::string spec;
-    };
-    std::vector<Variant> by_length_;
-    std::size_t now_ = 0;   // index into by_length_
-    std::size_t least_ = 0; // minimum of now_: after evict(), not that of a shorter text
-    bool stale_ = false;    // part of the cache has other angles, after a call that failed
+    std::vector<EncodingsAtLength> by_length_;
+    std::size_t now_ = 0;     // index into by_length_
+    std::size_t least_ = 0;   // minimum of now_: after evict(), not that of a shorter text
+    bool stale_ = false;      // part of the cache has other angles, after a call that failed
+    std::int64_t tables_ = 0; // positions that need no longer tables
     // Of the cached tokens. Empty in a session that never recomputes.
     Buffer<Token> cached_tokens_;
     Buffer<int> cached_segments_;

@@ -13,8 +13,7 @@
 namespace ordo {
 namespace {
 
-constexpr int head_rows = 512;         // their logits are held at once
-constexpr int most_prepared = 1 << 16; // positions of the tables beyond the length; others are slower
+constexpr int head_rows = 512;                             // their logits are held at once
 constexpr std::uint64_t encoder_seed = 0x656e636f64657200; // of its dropout, different from the decoder's
 
 EncodingStack encoder_encodings(const Blueprint& b, const EncodingStack& encodings) {
@@ -167,7 +166,8 @@ double Network::pass(const Sequences& in, const Dropout& dropout, bool backward)
     check(in);
     stack_->place(in.positions);
     // The last step has changed the tensors.
-    stack_->encodings().prepare(std::max(length_, std::min(range_.below, most_prepared)));
+    const auto beyond = std::min<std::int64_t>(range_.below, most_prepared);
+    stack_->encodings().prepare(std::max(length_, static_cast<int>(beyond)));
     if (encoder_) {
         take(in.input);
         encoder_->stack.encodings().prepare(encoder_->length);

@@ -140,7 +140,7 @@ TEST(Allocation, IsAsLargeAsItSays) {
             const PassSizes sizes{20, 20, 90};
             {
                 const Watch watch;
-                const Pass pass(m, m.encodings_for(90), sizes);
+                const Pass pass(m, m.encodings_for(90).encodings, sizes);
                 const std::size_t said = Pass::bytes(m, sizes);
                 EXPECT_GE(watch.bytes(), said) << encoding;
                 EXPECT_LE(watch.bytes(), said + 20 * 64) << encoding;

@@ -113,43 +113,83 @@ TEST(OwnEncodings, ARegisteredNameMakesThemInSpecs) {
                  [] { make_encodings("misnamed", small_blueprint().dims()); });
 }
 
-// It records the longest table, and counts its calls, one for each pass.
+// It records its tables and its calls, one for each pass.
 struct Tabled : Encoding {
     std::string spec() const override { return "tabled"; }
     unsigned moments() const override { return moment_embed; }
-    void embed(View, const TokenRows&) const override { ++passes; }
+    void embed(View, const TokenRows&) const override {
+        ++passes;
+        used = positions_;
+    }
     void prepare(int n) override {
+        positions_ = std::max(positions_, n);
         longest = std::max(longest, n);
         ++prepared;
     }
-    static inline int longest = 0, prepared = 0, passes = 0;
+    static inline int longest = 0, prepared = 0, passes = 0, used = 0;
+
+private:
+    int positions_ = 0;
+};
+struct TabledByLength : Tabled {
+    std::unique_ptr<Encoding> at_length(int tokens) const override {
+        return tokens > 50 ? std::make_unique<TabledByLength>() : nullptr;
+    }
 };
 
-TEST(OwnEncodings, ASessionLongerThanTheContextHasTables) {
+TEST(OwnEncodings, ATextLongerThanTheContextHasTables) {
     register_encoding("tabled", [](auto&&...) { return std::make_unique<Tabled>(); });
     const Model model = random_model(small_blueprint(), "tabled", 3);
-    Session first(model);
+    const auto feed = [](Session& session, int n) { session.feed(std::vector<Token>(static_cast<std::size_t>(n), 1)); };
+    Session first(model), text(model, {.capacity = 3000}), other(model, {.capacity = 400});
+    feed(first, 9);
+    feed(text, model.context());
     EXPECT_EQ(Tabled::longest, model.context());
     const int before = Tabled::prepared;
-    Session longer(model, {.capacity = 300});
-    EXPECT_GE(Tabled::longest, 300);
-    for (const int capacity : {2, 97, 300}) Session(model, {.capacity = capacity});
-    EXPECT_EQ(Tabled::prepared, before + 1); // for all of them
-    Session far(model, {.capacity = 1 << 20, .first_position = 1 << 20});
-    EXPECT_EQ(Tabled::longest, 1 << 16);
+    feed(text, 1);
+    EXPECT_EQ(Tabled::used, 128);
+    feed(text, 30);
+    feed(other, 120);
+    EXPECT_EQ(Tabled::prepared, before + 1); // for all of these
+    feed(text, 100);
+    EXPECT_EQ(Tabled::longest, 256);
+    Session later(model, {.capacity = 9, .first_position = 600});
+    feed(later, 1);
+    EXPECT_EQ(Tabled::longest, 1024);
+    text.feed(std::vector<Token>(2, 1), {.to_come = 1500});
+    EXPECT_EQ(Tabled::longest, 2048);
 
-    // Sessions from before and after that still share a pass.
-    std::vector<Session*> members{&first, &longer, &far};
-    Batch batch(model, 3);
+    // Positions beyond all tables get none; their distances may be small.
+    Session far(model, {.capacity = 9, .first_position = 1 << 20});
+    feed(far, 9);
+    EXPECT_EQ(Tabled::longest, 2048);
+    EXPECT_EQ(Tabled::prepared, before + 4);
+
+    // Sessions with tables of different lengths share a pass, which uses the longest.
+    std::vector<Session*> members{&first, &text, &other};
+    Batch batch(model, 3, 3000);
     Tabled::passes = 0;
     batch.feed(members, std::vector<Token>{1, 2, 3});
     EXPECT_EQ(Tabled::passes, 1);
+    EXPECT_EQ(Tabled::used, 2048);
 
-    // What belongs to the caller cannot be made again.
+    // An encoding of the caller's cannot be made again.
     const Model own = model.with_encoding(std::make_unique<Tabled>());
-    Tabled::longest = 0;
-    EXPECT_NO_THROW(Session(own, {.capacity = 300}).feed(std::vector<Token>(200, 1)));
-    EXPECT_EQ(Tabled::longest, 0);
+    Session of_own(own, {.capacity = 300});
+    Tabled::prepared = 0;
+    feed(of_own, 200);
+    EXPECT_EQ(Tabled::prepared, 0);
+    EXPECT_EQ(Tabled::used, model.context());
+}
+
+TEST(OwnEncodings, AVersionAtALengthIsAnotherWhateverItsSpec) {
+    const Model model = random_model(small_blueprint(), "none", 3).with_encoding(std::make_unique<TabledByLength>());
+    Session brief(model, {.capacity = 45}), longer(model, {.capacity = 90});
+    std::vector<Session*> members{&brief, &longer};
+    Batch batch(model, 2);
+    Tabled::passes = 0;
+    batch.feed(members, std::vector<Token>{1, 2});
+    EXPECT_EQ(Tabled::passes, 2);
 }
 
 // Once it is registered, training goes as for an encoding of Ordo's that computes the same.

@@ -208,12 +208,19 @@ TEST(LengthsOfSessions, ShareWhatIsTheSame) {
     for (const std::string& spec : by_length) {
         const Model model = random_model(grouped(), spec, 80);
         const Model::Impl& m = impl_of(model);
-        EXPECT_EQ(m.encodings_for(96).get(), &m.encodings) << spec;
-        const auto fifty = m.encodings_for(50), again = m.encodings_for(50), thirty = m.encodings_for(30);
+        EXPECT_EQ(m.encodings_for(96).encodings.get(), &m.encodings) << spec;
+        const auto fifty = m.encodings_for(50).encodings, again = m.encodings_for(50).encodings,
+                   thirty = m.encodings_for(30).encodings;
         EXPECT_EQ(fifty, again) << spec;
         EXPECT_NE(fifty, thirty) << spec;
-        EXPECT_EQ(thirty, m.encodings_for(40)) << spec;
+        EXPECT_EQ(thirty, m.encodings_for(40).encodings) << spec;
         EXPECT_NE(thirty.get(), &m.encodings) << spec;
+        // Tables are as long as the text needs, and not as those of others.
+        EXPECT_GE(m.encodings_for(96, 1000).positions, 1000) << spec;
+        EXPECT_EQ(m.encodings_for(30).positions, 96) << spec;
+        const EncodingsAtLength extended = m.encodings_for(30, 1000);
+        EXPECT_GE(extended.positions, 1000) << spec;
+        EXPECT_EQ(extended.encodings, m.encodings_for(30, 500).encodings) << spec;
     }
     // After a session is gone, neither its tables nor their names are kept.
     const Model model = random_model(grouped(), by_length[0], 81);

@@ -298,7 +298,7 @@ void warn_beyond(const Arguments& arguments, const Model& model, std::int64_t po
                        " positions are more than the " + number(context) + " that the model was trained with";
     if (const std::string trained = model.metadata("encoding"); !trained.empty()) {
         const auto length = static_cast<int>(std::min<std::int64_t>(positions, unlimited));
-        const int sound = sound_positions(*impl_of(model).encodings_for(length),
+        const int sound = sound_positions(*impl_of(model).encodings_for(length).encodings,
                                           EncodingStack(trained, impl_of(model).blueprint.dims()), context);
         if (sound < positions)
             text += "; those from " + number(sound) + " on are new to it (ordo encodings -m says more)";

@@ -68,7 +68,7 @@ Attention look(const Model& model, std::span<const Token> tokens) {
     std::fill(weights, scores, 0.0f);
 
     // Only rotations are hidden from the scores that a session reports.
-    const std::shared_ptr<const EncodingStack> stack = m.encodings_for(static_cast<int>(n));
+    const std::shared_ptr<const EncodingStack> stack = m.encodings_for(static_cast<int>(n)).encodings;
     const Recorder* recorder = nullptr;
     std::optional<Model> recorded;
     if (stack->moments() == moment_rotate) {

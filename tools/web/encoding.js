@@ -17,7 +17,8 @@ let app, state, about, initial = {}, drawings = [], turn = 0;
 const acts = (moment) => about.acts.split('+').includes(moment);
 // The shipped model that was trained with the encoding alone, if it has trained numbers: a file opens with its own spec.
 const trained_model = () => about.trainable
-  ? app.models.find(({ name, encoding }) => name !== 'storyteller' && encoding.split(':')[0] === about.name) : undefined;
+  ? app.models.find(({ name, encoding }) => name !== 'storyteller' && encoding.split(':')[0] === about.name
+    && !encoding.includes('+')) : undefined;
 const changes = () => about.parameters.map(({ name }) => name).filter((name) => name in initial &&
   state[name] !== initial[name] && !(name === 'factor' && state.scaling === 'none'));
 

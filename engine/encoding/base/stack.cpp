@@ -39,7 +39,7 @@ EncodingStack::EncodingStack(std::vector<std::unique_ptr<Encoding>> items, int n
     place();
 }
 
-EncodingStack::EncodingStack(std::string_view spec, const Dims& dims) : dims_(dims), from_spec_(true) {
+EncodingStack::EncodingStack(std::string_view spec, const Dims& dims) : dims_(dims), made_from_(spec) {
     EncodingPlan plan = plan_encodings(spec, dims);
     const std::size_t n = plan.encodings.size();
     std::vector<int> moved(n); // new indices: encodings that act in a layer first
@@ -206,8 +206,8 @@ void EncodingStack::prepare(int n_positions) {
 }
 
 std::optional<EncodingStack> EncodingStack::prepared_for(int n_positions) const {
-    if (!from_spec_) return std::nullopt;
-    EncodingStack other(spec(), dims_);
+    if (made_from_.empty()) return std::nullopt;
+    EncodingStack other(made_from_, dims_);
     other.bind(bound_);
     other.prepare(n_positions);
     other.time_with(timer_);
@@ -241,6 +241,7 @@ std::optional<EncodingStack> EncodingStack::at_length(Lengths lengths, int n_pos
         changed.push_back(i);
     }
     if (changed.empty()) return std::nullopt;
+    other.made_from_.clear();
     other.place();
     for (const std::size_t i : changed) {
         other.bind_item(i);

@@ -54,7 +54,8 @@ public:
     std::vector<TensorSpec> tensors() const;
     void bind(std::span<const View> tensors); // in the order of tensors()
     void prepare(int n_positions);
-    // The same encodings with the same tensors, prepared for so many positions. Empty if no spec made this stack.
+    // The same encodings with the same tensors, made again from the spec that made this stack, and prepared for so many
+    // positions. Empty if no spec did.
     std::optional<EncodingStack> prepared_for(int n_positions) const;
     // The stack in which encodings that depend on a length are replaced by their versions at it, bound, and prepared
     // for n_positions. Empty if no encoding depends on it.
@@ -97,7 +98,7 @@ private:
     std::vector<LayerEncodings> layers_;
     std::vector<View> bound_; // in the order of tensors()
     MomentTimer* timer_ = nullptr;
-    bool from_spec_ = false;
+    std::string made_from_; // the spec; empty if there was none
 };
 
 // For callers that give positions to encodings without a Session, which checks them itself. Throws Error(limit), with

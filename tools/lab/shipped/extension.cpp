@@ -72,7 +72,6 @@ Model load(const Trained& file, const Method& method, int factor) {
     LoadOptions options;
     options.encoding = spec_of(file, method, factor);
     options.force_encoding = true;
-    options.context = most_multiple * file.context;
     return Model::load(file.file, options);
 }
 
