@@ -5,13 +5,14 @@
 # bench/results/seeds*: the losses of each run by document, and their comparison.
 #   [WORK=DIR] [SEEDS="2 3"] seeds.sh BUILD CORPUS_DIR [NAME ...]
 #   TOKENS=N [WORK=DIR] [SEEDS="1 2 3"] seeds.sh BUILD CORPUS_DIR NAME ...
-# With TOKENS, the runs have another budget than the shipped files. Their results go to bench/results/tokens-N, and the
-# README's table stays the same.
+# With TOKENS, the runs have another budget than the shipped files. Their results go to bench/results/tokens-N, where
+# progress.csv has the held-out loss that the training measured after each quarter, on a part of the text. The README's
+# table stays the same.
 # The weights stay in WORK (build/weights/seeds, with TOKENS build/weights/tokens-N); they are too large to ship.
 # Existing files of this budget are not trained again. Results of runs with the same recipe stay even if WORK lacks
 # their weights.
 set -eu
-[ $# -ge 2 ] || { sed -n '3,12p' "$0"; exit 2; }
+[ $# -ge 2 ] || { sed -n '3,13p' "$0"; exit 2; }
 ordo=$(readlink -f "$1")/ordo
 corpus=$(readlink -f "$2")
 shift 2
@@ -70,4 +71,20 @@ controlled "$results and $work"
 cp "$kept"/seeds-* "$results"
 cp "$scratch/compare-loss.csv" "$results/seeds.csv"
 cp "$scratch/compare-pairs.csv" "$results/seeds-pairs.csv"
-[ -n "$part" ] || ORDO=$ordo tools/scripts/readme_table.sh
+if [ -z "$part" ]; then
+    ORDO=$ordo tools/scripts/readme_table.sh
+    exit
+fi
+# Of each measured run whose log is there; the others keep what the results say.
+progress=$results/progress.csv
+[ -e "$progress" ] || echo file,tokens,nll >"$progress"
+set -- "$work"/texts/*-[0-9].csv
+[ -e "$1" ] || exit 0
+awk -F, -v all="$TOKENS" '
+    BEGIN { all = int(all / 2048) * 2048 } # in whole steps
+    FNR == 1 { quarter = 1; file = FILENAME; gsub(/.*\/|\.csv$/, "", file) }
+    FILENAME == ARGV[1] { measured[$1] = 1; next }
+    FILENAME == ARGV[ARGC - 1] { if (!($1 in logged)) print; next }
+    file in measured && $7 ~ /^[0-9]/ && $2 >= quarter * all / 4 { print file "," $2 "," $7; quarter++; logged[file] = 1 }
+' "$results/seeds-runs.csv" "$@" "$progress" | LC_ALL=C sort -t, -k 1,1 -k 2,2n >"$scratch/progress"
+{ echo file,tokens,nll && grep -v '^file,' "$scratch/progress"; } >"$progress"

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Tests tools/scripts/weights.sh with stand-ins for the program and xz: its inputs, its output files and their folders.
+# Tests tools/scripts/weights.sh and bench/seeds.sh with stand-ins for the program and xz: their inputs, their output
+# files and folders.
 #   SCRATCH=DIR run.sh BUILD
 set -u
 passed=0 failed=0
@@ -109,6 +110,73 @@ check 'a card without its sample is none' no_sample
 rm "$corpus/simple.val.txt.xz"
 missing() { weights rope 2>&1 | grep -x "weights: $corpus/simple.val.txt: not found, nor with .xz"; }
 check 'a text that is not there is named' missing
+
+# seeds.sh, in a tree of its own. The stand-in measures what is in `new`.
+tree=$SCRATCH/tree new=$SCRATCH/new
+mkdir -p "$tree/bench/results" "$tree/tools/scripts" "$tree/weights" "$new" "$SCRATCH/seeds"
+cp bench/seeds.sh "$tree/bench"
+echo weights >"$tree/weights/rope.safetensors"
+cat >"$SCRATCH/ordo" <<'EOF'
+#!/bin/sh
+[ "$1" != info ] || { printf '%s\n' "recipe.optimizer: muon" "lr: $(cat "$NEW/rate")" "corpus: some.txt" && exit; }
+case $* in
+*--corpus*) kept=no ;;
+*) kept=yes ;;
+esac
+while [ "$1" != --out ]; do shift; done
+if [ $kept = no ]; then
+    cp "$NEW"/compare-*.csv "$2"
+else
+    for table in loss pairs; do cat "$ORDO_WEIGHTS/../bench/results/seeds-runs.csv" >"$2/compare-$table.csv"; done
+fi
+EOF
+printf '#!/bin/sh\nmkdir -p "$WORK"\n' >"$tree/tools/scripts/weights.sh"
+printf '#!/bin/sh\ntouch "%s"\n' "$SCRATCH/table" >"$tree/tools/scripts/readme_table.sh"
+chmod +x "$SCRATCH/ordo" "$tree/tools/scripts/"*
+measure() { # NAME,ENCODING,SEED,...,PROCESSOR ...: the runs that are measured
+    printf '%s\n' file,encoding,seed,processor "$@" >"$new/compare-runs.csv"
+    { echo file,document,tokens,nll && for run; do echo "${run%%,*},0,9,2.5"; done; } >"$new/compare-documents.csv"
+    NEW=$new WORK=$SCRATCH/seeds "$tree/bench/seeds.sh" "$SCRATCH" "$corpus" rope
+}
+are() { # TABLE LINE ...: it has these lines
+    table=$1
+    shift
+    cat "$tree/bench/results/$table.csv" && [ "$(cat "$tree/bench/results/$table.csv")" = "$(printf '%s\n' "$@")" ]
+}
+unset WORK
+echo 0.006 >"$new/rate"
+echo 'Muon at 0.006 on some.txt' >"$tree/bench/results/seeds-recipe.txt"
+printf '%s\n' file,encoding,seed gone,alibi,1 rope-1,rope,0 >"$tree/bench/results/seeds-runs.csv"
+printf '%s\n' file,document,tokens,nll gone,0,9,2.6 rope-1,0,9,2.7 >"$tree/bench/results/seeds-documents.csv"
+check 'seeds: results without processors' measure 'rope-1,rope,1,some EPYC'
+check 'seeds: the row of a file that is gone stays' are seeds-runs file,encoding,seed,processor 'rope-1,rope,1,some EPYC' gone,alibi,1,
+check 'seeds: and its documents' are seeds-documents file,document,tokens,nll rope-1,0,9,2.5 gone,0,9,2.6
+check 'seeds: a file that does not record its processor' measure rope-1,rope,1, rope-2,rope,2,
+check 'seeds: keeps what the results say' are seeds-runs file,encoding,seed,processor 'rope-1,rope,1,some EPYC' rope-2,rope,2, \
+    gone,alibi,1,
+echo 0.012 >"$new/rate"
+check 'seeds: another rate' measure rope-1,rope,1,
+check 'seeds: joins nothing of before' are seeds-runs file,encoding,seed,processor rope-1,rope,1,
+mkdir -p "$SCRATCH/seeds/texts"
+log() { # LAST ...: a training's log, with a held-out loss after each 2,048 tokens
+    echo step,tokens,lr,loss,grad_norm,tokens_per_second,validation_loss
+    for step; do printf '%s\n' "$step,$((2048 * step)),0,8,1,9," "$step,$((2048 * step)),,,,,$((9 - step))"; done
+}
+log 1 2 3 4 5 6 7 >"$SCRATCH/seeds/texts/rope-1.csv"
+log 2 4 6 >"$SCRATCH/seeds/texts/none-2.csv"
+log 7 >"$SCRATCH/seeds/texts/failed-2.csv"
+rm -f "$SCRATCH/table"
+cp "$SCRATCH/seeds/texts/rope-1.csv" "$SCRATCH/seeds/rope-1.safetensors"
+budget() { TOKENS=16000 measure rope-1,rope,1, none-2,none,2, && [ ! -e "$SCRATCH/table" ]; }
+check 'seeds: another budget, and no table' budget
+after_quarters() {
+    are tokens-16000/progress file,tokens,nll none-2,4096,7 none-2,8192,5 none-2,12288,3 rope-1,4096,7 rope-1,8192,5 \
+        rope-1,12288,3 rope-1,14336,2
+}
+check 'seeds: the losses after each quarter' after_quarters
+rm "$SCRATCH/seeds/texts/none-2.csv"
+check 'seeds: another budget again' budget
+check 'seeds: a log that is gone keeps its losses' after_quarters
 
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]
