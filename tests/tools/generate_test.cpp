@@ -264,8 +264,7 @@ TEST(CliGenerate, WithoutAModelTheEncodingPicksTheWeights) {
                  "no shipped weights were trained with it");
     expect_error(run_program({"generate", "-p", "a", "--encoding", "roap"}), 2, "roap");
     expect_error(run_program({"generate", "-p", "a", "--encoding", "alibi:max=4"}), 2, "; --force-encoding runs them");
-    expect_error(run_program({"generate", "-p", "a", "--encoding", "deberta"}), 2,
-                 "; ordo train --encoding makes such");
+    expect_error(run_program({"generate", "-p", "a", "--encoding", "sink"}), 2, "; ordo train --encoding makes such");
     EXPECT_NE(run("sinusoidal+alibi", true).err.find("rope.safetensors"), std::string::npos);
     const Outcome other = run_program({"generate", "-p", "a", "--encoding", "rope:theta=20000"});
     expect_error(other, 2, "no shipped weights were trained with it");

@@ -85,7 +85,7 @@ TEST(CliSideBySide, AModelThatIsGivenTakesAllOfThem) {
     expect_error(
         run_program({"generate", "-m", model_file("random"), "-p", "The", "-q", "--encodings", "rope;learned"}), 2,
         "encoding.learned.weight");
-    expect_error(run_program({"generate", "-p", "a", "--encodings", "none;deberta"}), 2, "no shipped weights");
+    expect_error(run_program({"generate", "-p", "a", "--encodings", "none;sink"}), 2, "no shipped weights");
     expect_error(run_program({"generate", "-p", "a", "--encodings", "none;;rope"}), 2, "expected a spec");
 }
 
