@@ -63,7 +63,7 @@ function listed(list, value, label) { return value == "" ? list : list (list == 
 function fold(words,    n, i, part, line, folded) {
     n = split(words, part, " ")
     for (i = 1; i <= n; ++i) {
-        if (line != "" && length(line) + length(part[i]) + 1 > 98) { folded = folded line "\n"; line = " " }
+        if (line != "" && length(line) + length(part[i]) + 1 > 100) { folded = folded line "\n"; line = " " }
         line = line (line == "" ? "" : " ") part[i]
     }
     return folded line
