@@ -6,7 +6,6 @@
 #include "encoding/base/initial.h"
 #include "io/control_group.h"
 #include "model/model_file.h"
-#include "model/random_weights.h"
 
 #include <algorithm>
 #include <bit>
@@ -340,42 +339,6 @@ Model with_encodings(const Model::Impl& model, EncodingStack encodings) {
     return Model(std::move(impl));
 }
 
-Model random_model(const Blueprint& blueprint, EncodingStack encodings, std::uint64_t seed, WeightType type) {
-    check(blueprint, "random model");
-    std::vector<TensorSpec> specs = model_tensors(blueprint, encodings);
-    std::vector<WeightType> types;
-    for (const TensorSpec& spec : specs) types.push_back(type_within(type, spec));
-    TensorMemory tensors(std::move(specs), types);
-    for (std::size_t i = 0; i < tensors.specs().size(); ++i) {
-        const TensorSpec& spec = tensors.specs()[i];
-        // Matrices of the trunk keep activations near 1. The others vary around their initial values.
-        using Kind = InitialValues::Kind;
-        if (!writable(types[i])) {
-            const auto rows = static_cast<std::uint64_t>(spec.shape[0]);
-            std::vector<std::byte> blocks(rows * row_bytes(types[i], spec.shape[1]));
-            fill_blocks(blocks, types[i], Random(seed, i), 1 / std::sqrt(static_cast<double>(spec.shape[1])));
-            tensors.pack_blocks(i, blocks);
-            continue;
-        }
-        const std::span<float> values = tensors.values(i);
-        const bool around = spec.initial.kind == Kind::constant || spec.initial.kind == Kind::own;
-        const double deviation =
-            spec.shape.size() == 1 || around ? 0.1 : 1 / std::sqrt(static_cast<double>(spec.shape.back()));
-        fill_uniform(values, Random(seed, i), spec.initial.kind == Kind::constant ? spec.initial.a : 0, deviation);
-        if (spec.initial.kind == Kind::own || spec.initial.kind == Kind::uniform) {
-            std::vector<float> initial(values.size());
-            fill_initial(spec, initial, seed, i);
-            for (std::size_t j = 0; j < values.size(); ++j)
-                values[j] = spec.initial.kind == Kind::own ? initial[j] + values[j] : initial[j];
-        }
-        tensors.pack(i, "random model"); // now, so that a model never takes twice its memory
-    }
-    std::unique_ptr<const Tokenizer> tokenizer = make_byte_tokenizer();
-    if (tokenizer->vocab_size() != blueprint.vocab_size) tokenizer.reset();
-    return make_model("random model", blueprint, std::move(encodings), std::move(tensors), std::move(tokenizer), {},
-                      blueprint.context);
-}
-
 EncodingsAtLength Stack::encodings_for(Lengths lengths, std::int64_t positions) const {
     int wanted = prepared;
     if (positions = std::min(positions, most_prepared); positions > prepared) // doubled, as a text grows by small steps
@@ -399,11 +362,6 @@ EncodingsAtLength Stack::encodings_for(Lengths lengths, std::int64_t positions) 
         known = {same, wanted};
     }
     return {same, known.prepared, "at a length: " + spec}; // a caller's encoding may keep its spec
-}
-
-Model random_model(const Blueprint& blueprint, std::string_view encoding, std::uint64_t seed, WeightType type) {
-    check(blueprint, "random model");
-    return random_model(blueprint, EncodingStack(encoding, blueprint.dims()), seed, type);
 }
 
 std::uint64_t default_memory_limit() {

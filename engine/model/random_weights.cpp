@@ -2,7 +2,9 @@
 #include "model/random_weights.h"
 
 #include "core/parallel.h"
+#include "encoding/base/initial.h"
 #include "io/half.h"
+#include "model/model.h"
 
 #include <algorithm>
 #include <cmath>
@@ -75,6 +77,47 @@ void fill_blocks(std::span<std::byte> out, WeightType type, const Random& random
         }
         std::memcpy(block + format.scales_at, halves, 2 * static_cast<std::size_t>(format.scales));
     });
+}
+
+Model random_model(const Blueprint& blueprint, EncodingStack encodings, std::uint64_t seed, WeightType type) {
+    check(blueprint, "random model");
+    std::vector<TensorSpec> specs = model_tensors(blueprint, encodings);
+    std::vector<WeightType> types;
+    for (const TensorSpec& spec : specs) types.push_back(type_within(type, spec));
+    TensorMemory tensors(std::move(specs), types);
+    for (std::size_t i = 0; i < tensors.specs().size(); ++i) {
+        const TensorSpec& spec = tensors.specs()[i];
+        // Matrices of the trunk keep activations near 1. The others vary around their initial values.
+        using Kind = InitialValues::Kind;
+        if (!writable(types[i])) {
+            const auto rows = static_cast<std::uint64_t>(spec.shape[0]);
+            std::vector<std::byte> blocks(rows * row_bytes(types[i], spec.shape[1]));
+            fill_blocks(blocks, types[i], Random(seed, i), 1 / std::sqrt(static_cast<double>(spec.shape[1])));
+            tensors.pack_blocks(i, blocks);
+            continue;
+        }
+        const std::span<float> values = tensors.values(i);
+        const bool around = spec.initial.kind == Kind::constant || spec.initial.kind == Kind::own;
+        const double deviation =
+            spec.shape.size() == 1 || around ? 0.1 : 1 / std::sqrt(static_cast<double>(spec.shape.back()));
+        fill_uniform(values, Random(seed, i), spec.initial.kind == Kind::constant ? spec.initial.a : 0, deviation);
+        if (spec.initial.kind == Kind::own || spec.initial.kind == Kind::uniform) {
+            std::vector<float> initial(values.size());
+            fill_initial(spec, initial, seed, i);
+            for (std::size_t j = 0; j < values.size(); ++j)
+                values[j] = spec.initial.kind == Kind::own ? initial[j] + values[j] : initial[j];
+        }
+        tensors.pack(i, "random model"); // now, so that a model never takes twice its memory
+    }
+    std::unique_ptr<const Tokenizer> tokenizer = make_byte_tokenizer();
+    if (tokenizer->vocab_size() != blueprint.vocab_size) tokenizer.reset();
+    return make_model("random model", blueprint, std::move(encodings), std::move(tensors), std::move(tokenizer), {},
+                      blueprint.context);
+}
+
+Model random_model(const Blueprint& blueprint, std::string_view encoding, std::uint64_t seed, WeightType type) {
+    check(blueprint, "random model");
+    return random_model(blueprint, EncodingStack(encoding, blueprint.dims()), seed, type);
 }
 
 } // namespace ordo

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Weights of random_model().
+// The numbers of random_model(), which model.h declares.
 #pragma once
 
 #include "core/random.h"
