@@ -339,8 +339,9 @@ struct OwnEncoding {
 };
 
 // Gives an encoding of the caller's a name in specs, for the rest of the process. make_encodings(), LoadOptions and
-// Trainer then make it by name. `make` gets the sizes of the model and the item of the spec, such as "slope:rate=0.1".
-// The spec() of its result begins with the name. Throws Error(usage) for a name that is taken or is not [a-z0-9-].
+// Trainer then make it by name; a text that needs longer tables makes it again, on the thread that feeds it. `make`
+// gets the sizes of the model and the item of the spec, such as "slope:rate=0.1". The spec() of its result begins with
+// the name. Throws Error(usage) for a name that is taken or is not [a-z0-9-].
 void register_encoding(std::string_view name, std::function<OwnEncoding(const Dims& dims, std::string_view item)> make);
 
 // Makes the encodings that a spec such as "segment+learned" names, in the order in which they act. "none" and the empty

@@ -186,9 +186,10 @@ struct Watch {
 };
 
 // One sequence: its key/value cache and scratch memory. The constructor reserves all memory; the system provides it as
-// the text grows. A session accepts one call at a time. During a call, in its callbacks and on other threads, feed(),
-// feed_all(), rewind() and Batch::feed() throw Error(usage). So does a moved-from session. A callback may move or
-// destroy its session; the call finishes with the memory that it began with.
+// the text grows. Only beyond the trained context may a call extend the encoding's tables, for the model. A session
+// accepts one call at a time. During a call, in its callbacks and on other threads, feed(), feed_all(), rewind() and
+// Batch::feed() throw Error(usage). So does a moved-from session. A callback may move or destroy its session; the call
+// finishes with the memory that it began with.
 class Session {
 public:
     // The model must outlive the session; it may be moved. Throws Error(limit) if the encoding does not reach the

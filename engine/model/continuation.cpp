@@ -131,7 +131,7 @@ Continuation::Continuation(const Model& model, std::string_view prompt, const Op
     }
     if (before && input_.empty()) begin_with(*before);
     result_.prompt_tokens = static_cast<int>(input_.empty() ? first_ : input_.size());
-    tokens_.reserve(capacity + 1); // after this, nothing is allocated: the text is assembled at the end
+    tokens_.reserve(capacity + 1); // after this, only tables may be allocated: the text is assembled at the end
     piece_.reserve(impl_of(model).tokenizer->longest());
     if (!left_out_.empty()) allowed_.resize(model.vocab_size());
 }

@@ -46,6 +46,12 @@ int checked_capacity(const Stack& model, const SessionOptions& options, const ch
     return static_cast<int>(capacity);
 }
 
+int least_tables(std::span<const EncodingsAtLength> all) {
+    int least = std::numeric_limits<int>::max();
+    for (const EncodingsAtLength& one : all) least = std::min(least, one.positions);
+    return least;
+}
+
 } // namespace
 
 // ---- A sequence -----------------------------------------------------------------------------
@@ -71,7 +77,7 @@ Sequence::Sequence(const Stack& of, const SessionOptions& wanted, const char* na
         changes_ = of.encodings.changes_beyond();
         by_length_ = all_lengths(0);
         encodings = by_length_.front().encodings;
-        tables_ = by_length_.front().positions;
+        tables_ = least_tables(by_length_);
         if (!changes_.empty()) {
             cached_tokens_ = Buffer<Token>(static_cast<std::size_t>(capacity));
             cached_segments_ = Buffer<int>(static_cast<std::size_t>(capacity));
@@ -181,15 +187,17 @@ void Sequence::extend_tables(std::size_t tokens, const TokenRows& rows) {
     const std::span<const int> ids = rows.positions.ids();
     const std::int64_t last = ids.empty() ? std::int64_t{next_position()} + static_cast<std::int64_t>(tokens)
                                           : std::int64_t{*std::max_element(ids.begin(), ids.end())} + 1;
-    std::int64_t wanted = last + rows.to_come;
-    if (wanted > most_prepared) wanted = size + static_cast<std::int64_t>(tokens) + rows.to_come; // distances at least
+    const std::int64_t fed = size + static_cast<std::int64_t>(tokens);
+    const std::int64_t later = std::min<std::int64_t>(rows.to_come, capacity - fed);
+    std::int64_t wanted = last + later;
+    if (wanted > most_prepared) wanted = fed + later; // distances at least
     if (wanted <= tables_) return;
     tables_ = std::numeric_limits<std::int64_t>::max(); // if these are the longest there are
     try {
         std::vector<EncodingsAtLength> longer = all_lengths(wanted);
-        if (longer.front().positions >= wanted) tables_ = longer.front().positions;
+        if (const int least = least_tables(longer); least >= wanted) tables_ = least;
         by_length_ = std::move(longer);
-    } catch (const std::bad_alloc&) {
+    } catch (const std::exception&) { // of memory, or of a caller's encoding
         return;
     }
     encodings = by_length_[now_].encodings;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// After a session is created, neither feeding it nor generating allocates memory. The tests count allocations by
-// replacing the C library's allocator in this program. A sanitizer replaces it too, so the tests are skipped under one.
+// After a session is created, neither feeding it nor generating allocates memory within the trained context. The tests
+// count allocations by replacing the C library's allocator in this program. A sanitizer replaces it too, so the tests
+// are skipped under one.
 #include "core/parallel.h"
 #include "encoding/base/registry.h"
 #include "model/pass.h"
