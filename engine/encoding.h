@@ -116,8 +116,7 @@ struct TokenRows {
     // One for each row, nonzero for padding, or empty: no row is padding. A row of padding uses up its position, but is
     // neither computed nor cached.
     std::span<const int> padding = {};
-    // The number of rows that later calls add. If angles depend on the length of the text (LongRoPE), the length
-    // includes these rows.
+    // The number of rows that later calls add. A text's length, on which LongRoPE's angles depend, includes them.
     int to_come = 0;
 };
 
