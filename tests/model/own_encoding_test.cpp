@@ -158,6 +158,8 @@ TEST(OwnEncodings, ATextLongerThanTheContextHasTables) {
     EXPECT_EQ(Tabled::longest, 1024);
     text.feed(std::vector<Token>(2, 1), {.to_come = 1500});
     EXPECT_EQ(Tabled::longest, 2048);
+    other.feed({{1}}, {.to_come = 2'000'000'000}); // of which its capacity leaves some hundreds
+    EXPECT_EQ(Tabled::longest, 2048);
 
     // Positions beyond all tables get none; their distances may be small.
     Session far(model, {.capacity = 9, .first_position = 1 << 20});
@@ -190,6 +192,38 @@ TEST(OwnEncodings, AVersionAtALengthIsAnotherWhateverItsSpec) {
     Tabled::passes = 0;
     batch.feed(members, std::vector<Token>{1, 2});
     EXPECT_EQ(Tabled::passes, 2);
+}
+
+TEST(OwnEncodings, AVersionAtALengthHasTablesThatGrow) {
+    struct Registered : TabledByLength {
+        std::string spec() const override { return "tabled-by-length"; }
+        std::unique_ptr<Encoding> at_length(int) const override { return std::make_unique<Registered>(); }
+    };
+    register_encoding("tabled-by-length", [](auto&&...) { return std::make_unique<Registered>(); });
+    const Model model = random_model(small_blueprint(), "tabled-by-length", 3);
+    Session text(model, {.capacity = 600});
+    for (const auto& [n, tables] : {std::pair{60, model.context()}, {60, 128}, {9, 256}, {400, 1024}}) {
+        text.feed(std::vector<Token>(static_cast<std::size_t>(n), 1));
+        EXPECT_EQ(Tabled::used, tables);
+    }
+}
+
+TEST(OwnEncodings, OneThatIsNotMadeAgainGoesOnWithItsTables) {
+    struct Registered : Tabled {
+        std::string spec() const override { return "made-once"; }
+    };
+    static bool has_memory = true;
+    static int made_in_vain = 0;
+    register_encoding("made-once", [](auto&&...) {
+        if (!has_memory) ++made_in_vain, throw std::bad_alloc();
+        return std::make_unique<Registered>();
+    });
+    const Model model = random_model(small_blueprint(), "made-once", 3);
+    has_memory = false;
+    Session text(model, {.capacity = 600});
+    for (const int n : {60, 60, 300}) text.feed(std::vector<Token>(static_cast<std::size_t>(n), 1));
+    EXPECT_EQ(Tabled::used, model.context());
+    EXPECT_EQ(made_in_vain, 1);
 }
 
 // Once it is registered, training goes as for an encoding of Ordo's that computes the same.
