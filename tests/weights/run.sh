@@ -150,7 +150,7 @@ printf '%s\n' file,encoding,seed gone,alibi,1 rope-1,rope,0 >"$tree/bench/result
 printf '%s\n' file,document,tokens,nll gone,0,9,2.6 rope-1,0,9,2.7 >"$tree/bench/results/seeds-documents.csv"
 check 'seeds: results without processors' measure 'rope-1,rope,1,some EPYC'
 check 'seeds: the row of a file that is gone stays' are seeds-runs file,encoding,seed,processor 'rope-1,rope,1,some EPYC' gone,alibi,1,
-check 'seeds: and its documents' are seeds-documents file,document,tokens,nll rope-1,0,9,2.5 gone,0,9,2.6
+check 'seeds: and its documents, in order' are seeds-documents file,document,tokens,nll gone,0,9,2.6 rope-1,0,9,2.5
 check 'seeds: a file that does not record its processor' measure rope-1,rope,1, rope-2,rope,2,
 check 'seeds: keeps what the results say' are seeds-runs file,encoding,seed,processor 'rope-1,rope,1,some EPYC' rope-2,rope,2, \
     gone,alibi,1,
