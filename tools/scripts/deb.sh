@@ -36,4 +36,5 @@ Priority: optional
 Description: small language models with interchangeable positional encodings
  The program ordo, the library libordo for C++, C and Python, and model weights.
 END
-dpkg-deb --root-owner-group --build "$root" "$out"
+# Weights are noise to a compressor: xz takes 20 times as long for 4 % less.
+dpkg-deb --root-owner-group -Zgzip --build "$root" "$out"
