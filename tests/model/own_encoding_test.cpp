@@ -138,6 +138,7 @@ struct TabledByLength : Tabled {
 };
 
 TEST(OwnEncodings, ATextLongerThanTheContextHasTables) {
+    Tabled::longest = 0;
     register_encoding("tabled", [](auto&&...) { return std::make_unique<Tabled>(); });
     const Model model = random_model(small_blueprint(), "tabled", 3);
     const auto feed = [](Session& session, int n) { session.feed(std::vector<Token>(static_cast<std::size_t>(n), 1)); };

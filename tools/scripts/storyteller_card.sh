@@ -16,7 +16,7 @@ if [ -n "$before" ]; then
 
 The figures above describe the last part of the training. It started from weights
 (SHA-256 \`$(sha256sum "$before" | cut -d ' ' -f 1)\`)
-that had seen $("$ordo" info "$before" | sed -n 's/^  tokens: //p') tokens before, with the command in their metadata.
+that had seen $("$ordo" info "$before" | awk '/^  (init\.)?tokens: / { n += $2 } END { print n }') tokens before, with the command in their metadata.
 EOF
 fi
 stories=$(PRINT=20 "$tools/stories.sh" "$ordo" "$corpus" "$held_out" "$file") || true
