@@ -63,7 +63,8 @@ long growth(const Body& body) {
         body();
         return -1; // sanitizers keep freed memory
     }
-    malloc_trim(0); // freed memory of earlier work must not hide new allocations
+    mallopt(M_MMAP_THRESHOLD, 1 << 17); // else it rises with use, and large memory that is freed stays resident
+    malloc_trim(0);                     // freed memory of earlier work must not hide new allocations
     const bool measured = reset_peak();
     const long before = resident("VmRSS:");
     body();
