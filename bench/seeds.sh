@@ -67,8 +67,9 @@ for table in runs documents; do # the file is the first column
     fi
 done
 # In an order that another measurement keeps.
-{ head -n 1 "$kept/seeds-documents.csv" && tail -n +2 "$kept/seeds-documents.csv" | LC_ALL=C sort -t, -k 1,1 -k 2,2n; } >"$scratch/documents"
-mv "$scratch/documents" "$kept/seeds-documents.csv"
+documents=$kept/seeds-documents.csv
+{ head -n 1 "$documents" && tail -n +2 "$documents" | LC_ALL=C sort -t, -k 1,1 -k 2,2n; } >"$scratch/sorted"
+mv "$scratch/sorted" "$documents"
 ORDO_WEIGHTS=$scratch/weights "$ordo" lab compare -q --out "$scratch" >"$scratch/found" # from the kept losses
 controlled "$results and $work"
 cp "$kept"/seeds-* "$results"

@@ -10,13 +10,14 @@ ordo=$1 file=$2 log=$3 corpus=$4 held_out=$5 before=${6:-}
 tools=$(cd "$(dirname "$0")" && pwd)
 "$tools/card.sh" "$ordo" "$file" "$log"
 if [ -n "$before" ]; then
+    seen=$("$ordo" info "$before" | awk '/^  (init\.)?tokens: / { n += $2 } END { print n }')
     cat <<EOF
 
 ## The earlier part of the training
 
 The figures above describe the last part of the training. It started from weights
 (SHA-256 \`$(sha256sum "$before" | cut -d ' ' -f 1)\`)
-that had seen $("$ordo" info "$before" | awk '/^  (init\.)?tokens: / { n += $2 } END { print n }') tokens before, with the command in their metadata.
+that had seen $seen tokens before, with the command in their metadata.
 EOF
 fi
 stories=$(PRINT=20 "$tools/stories.sh" "$ordo" "$corpus" "$held_out" "$file") || true
