@@ -40,7 +40,7 @@ include tools/make/flags.mk
 SETTINGS := $(BUILD)/flags tools/make/flags.mk tools/make/precompiled.mk
 ifeq ($(filter help clean uninstall format,$(MAKECMDGOALS)),)
 $(shell mkdir -p $(BUILD); echo '$(CXX) $(FLAGS) $(MODE_FLAGS) $(CXXFLAGS)' >$(BUILD)/flags.new; \
-  cmp -s $(BUILD)/flags.new $(BUILD)/flags && rm $(BUILD)/flags.new || mv $(BUILD)/flags.new $(BUILD)/flags)
+  cmp -s $(BUILD)/flags.new $(BUILD)/flags && rm $(BUILD)/flags.new || { rm -f $(BUILD)/*.groups; mv $(BUILD)/flags.new $(BUILD)/flags; })
 endif
 
 # ---- Rules ------------------------------------------------------------------------------------
@@ -61,6 +61,7 @@ TEST_SOURCES := $(filter-out %_test.cpp,$(TEST_SOURCES)) $(filter-out tests/lab/
 endif
 # Under the address sanitizer the tests and the lab, which computes by the engine, are the release's objects: to instrument them
 # takes longer than all else. What tests the lab, or takes malloc's place, is left out. make sweeps has it all.
+GROUPED_TESTS := $(TEST_SOURCES)
 ifeq ($(MODE)$(SWEEPS),asan)
 RELEASED := tests/% tools/lab/%
 TEST_SOURCES := $(filter-out tests/lab/% tests/model/allocation_test.cpp,$(TEST_SOURCES))
@@ -71,16 +72,18 @@ SOURCES := $(LIB_SOURCES) $(TOOL_SOURCES) $(LAB_SOURCES) $(MAINS) $(TEST_SOURCES
 FUZZERS := $(FUZZ_SOURCES:tests/fuzz/%.cpp=$(BUILD)/%)
 BENCHES := $(BENCH_SOURCES:bench/programs/%.cpp=$(BUILD)/bench_%)
 
-# Files of a folder are compiled several at a time (tests eight at a time), so that their headers are compiled once.
-# A file is compiled alone if it has flags of its own, is changed often, or is left out by some modes.
-ALONE := $(wildcard engine/encoding/*.cpp) engine/kernels/% models/% $(MAINS) tools/lab/% tools/verbs/% bench/% tests/fuzz/% \
-  engine/core/blas.cpp tools/terminal/line_reader.cpp tests/kernels/amx_emulated.cpp tests/model/allocation_test.cpp
+# Files of a folder are compiled six at a time (tests eight), so that their headers are compiled once. A file is compiled
+# alone if it has flags of its own, is left out by some modes, or has changed since the first build.
+ALONE := engine/kernels/% $(MAINS) bench/% tests/fuzz/% engine/core/blas.cpp tools/terminal/line_reader.cpp \
+  tests/kernels/amx_emulated.cpp tests/model/allocation_test.cpp
 object = $(if $(filter $(RELEASED),$1),build/release,$(BUILD))/$(or $(together_$1),$(basename $1)).o
 objects = $(sort $(foreach f,$1,$(call object,$f)))
 ifeq ($(filter help clean uninstall format,$(MAKECMDGOALS)),)
 TOGETHER := $(filter-out $(ALONE),$(SOURCES))
-$(foreach w,$(shell tools/scripts/together.sh $(BUILD) 4 $(filter-out tests/%,$(TOGETHER)); \
-  tools/scripts/together.sh $(BUILD) 8 $(filter tests/%,$(TOGETHER))),$(eval together_$(subst =, := ,$w)))
+home := $(if $(RELEASED),build/release,$(BUILD))
+$(foreach w,$(shell tools/scripts/together.sh $(BUILD) program 6 $(filter-out tests/% tools/lab/%,$(TOGETHER)); \
+  tools/scripts/together.sh $(home) lab 6 $(filter tools/lab/%,$(TOGETHER)); \
+  tools/scripts/together.sh $(home) tests 8 $(filter-out $(ALONE),$(GROUPED_TESTS))),$(eval together_$(subst =, := ,$w)))
 endif
 
 # What clang-tidy reads: the file, or the group that it is compiled with. make sweeps reads each file by itself.

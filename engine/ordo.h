@@ -37,7 +37,6 @@
 #include <functional>
 #include <memory>
 #include <span>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -46,37 +45,9 @@
 #define ORDO_VERSION_MINOR 1
 #define ORDO_VERSION_PATCH 0
 
-#pragma GCC visibility push(default) // the only symbols that the shared library exports
+#pragma GCC visibility push(default)
 
 namespace ordo {
-
-using Token = std::int32_t;
-
-// The kind of an error. The values are the exit codes of the program ordo.
-enum class ErrorCode {
-    failure = 1, // anything else
-    usage = 2,   // a spec or an option that cannot be understood
-    model = 3,   // a model file that is malformed, unsupported or does not fit its encoding
-    limit = 4,   // a length, a context or the memory exceeded
-    io = 5       // the operating system refused a file
-};
-
-// The reason of an error, if a caller can do something about it.
-enum class ErrorReason {
-    other,
-    other_encoding,  // not the trained encoding: set LoadOptions::force_encoding
-    prompt_too_long, // for the context: set SessionOptions::capacity or GenerateOptions::context_shift
-    standard_stream  // reading standard input or writing standard output failed; only in the program ordo
-};
-
-// The library throws Error, and std::bad_alloc outside Model::load and Session, which throw Error(limit) instead. The
-// text is one line: the file, the thing, the expectation and the finding.
-struct Error : std::runtime_error {
-    Error(ErrorCode error_code, const std::string& what, ErrorReason why = ErrorReason::other)
-        : std::runtime_error(what), code(error_code), reason(why) {}
-    ErrorCode code;
-    ErrorReason reason;
-};
 
 // ---- Model ----------------------------------------------------------------------------------
 
@@ -149,11 +120,6 @@ private:
     std::unique_ptr<const Impl> impl_;
 };
 
-// The type of a session's keys and values. f16 and bf16 take half the memory of f32; q8_0, blocks of 32 bytes that
-// share a scale, a little more than a quarter. bf16 and q8_0 pad each head to a multiple of 32. All three round, f16
-// least. Where the processor multiplies pairs of bf16, a bf16 cache makes prompts at depth faster.
-enum class CacheType { f32, f16, q8_0, bf16 };
-
 struct SessionOptions {
     // Tokens that fit; 0: the trained context, or the part of it that the encoding reaches. The angles of dynamic NTK
     // depend on it.
@@ -167,22 +133,6 @@ struct SessionOptions {
     // A layer with a window keeps only the keys in the window, which saves memory. Then rewind() reaches less far back,
     // and a call that fails after a part of its tokens may leave the session empty.
     bool forget_past_windows = false;
-};
-
-// Observers of a session. They cannot affect the result. Each may be empty. They see each token once, even if the
-// session computes it again for LongRoPE (Session::feed).
-struct Watch {
-    // Hidden states [n, d_model] of a chunk, whose first token has the index `first`: the input of the first layer
-    // (layer -1) and the output of each layer.
-    std::function<void(int layer, int first, ConstView states)> states = {};
-    // The attention weights of one query for the keys from first_key on. They sum to one, or to less with a sink. Heads
-    // and queries come in any order, and from several threads at once. The function must not throw.
-    std::function<void(int layer, int head, int query, int first_key, std::span<const float> weights)> weights = {};
-    // The same for scores, scaled and capped: before the encoding's BIAS and RESCORE, and after them. The softmax of
-    // `after` gives the weights. Beyond 1,024 keys the scores of a query come in several calls.
-    std::function<void(int layer, int head, int query, int first_key, std::span<const float> before,
-                       std::span<const float> after)>
-        scores = {};
 };
 
 // One sequence: its key/value cache and scratch memory. The constructor reserves all memory; the system provides it as

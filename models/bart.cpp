@@ -6,7 +6,7 @@
 #include "models/catalog.h"
 
 namespace ordo {
-namespace {
+namespace bart_file {
 
 Blueprint make() {
     return with_like_encoder(bart_decoder());
@@ -33,12 +33,12 @@ NameMap names(const ModelPlan&) {
     return bart_names();
 }
 
-} // namespace
+} // namespace bart_file
 
 const Architecture bart_architecture = {"bart",
                                         "BART, mBART, M2M100, NLLB: encoder and decoder, LayerNorm, biases",
-                                        make,
+                                        bart_file::make,
                                         "learned:offset=2",
-                                        {{"bart", "mbart", "m2m_100"}, plan_of_config, names}};
+                                        {{"bart", "mbart", "m2m_100"}, bart_file::plan_of_config, bart_file::names}};
 
 } // namespace ordo

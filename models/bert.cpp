@@ -4,7 +4,7 @@
 #include "models/catalog.h"
 
 namespace ordo {
-namespace {
+namespace bert_file {
 
 ModelPlan plan_of_config(const Config& c, const TensorStore& tensors) {
     ModelPlan plan{bert_blueprint(), {}};
@@ -59,15 +59,15 @@ ModelPlan plan_of_gguf(const Config& c, const TensorStore& tensors) {
     return plan;
 }
 
-} // namespace
+} // namespace bert_file
 
 const Architecture bert_architecture = {"bert",
                                         "BERT: bidirectional, post-norm LayerNorm, norm after the embedding, GELU",
                                         bert_blueprint,
                                         "segment+learned",
-                                        {{"bert"}, plan_of_config, names},
+                                        {{"bert"}, bert_file::plan_of_config, bert_file::names},
                                         {{"bert"},
-                                         plan_of_gguf,
+                                         bert_file::plan_of_gguf,
                                          {{"layers.#.attention_norm", "blk.#.attn_output_norm"},
                                           {"layers.#.feed_forward_norm", "blk.#.layer_output_norm"}}}};
 

@@ -3,7 +3,7 @@
 #include "models/catalog.h"
 
 namespace ordo {
-namespace {
+namespace bloom_file {
 
 Blueprint make() {
     Blueprint b;
@@ -65,13 +65,13 @@ ModelPlan plan_of_gguf(const Config& c, const TensorStore& tensors) {
     return plan;
 }
 
-} // namespace
+} // namespace bloom_file
 
 const Architecture bloom_architecture = {"bloom",
                                          "BLOOM: LayerNorm, also after the embedding, GELU (tanh), biases, tied head",
-                                         make,
+                                         bloom_file::make,
                                          "alibi",
-                                         {{"bloom"}, plan_of_config, names},
-                                         {{"bloom"}, plan_of_gguf}};
+                                         {{"bloom"}, bloom_file::plan_of_config, bloom_file::names},
+                                         {{"bloom"}, bloom_file::plan_of_gguf}};
 
 } // namespace ordo

@@ -3,7 +3,7 @@
 #include "models/catalog.h"
 
 namespace ordo {
-namespace {
+namespace cohere_file {
 
 Blueprint make() {
     Blueprint b;
@@ -58,13 +58,13 @@ ModelPlan plan_of_gguf(const Config& c, const TensorStore& tensors) {
     return plan;
 }
 
-} // namespace
+} // namespace cohere_file
 
 const Architecture cohere_architecture = {"cohere",
                                           "Command R, Aya 23: attention and feed-forward side by side, LayerNorm",
-                                          make,
+                                          cohere_file::make,
                                           "rope:pairing=adjacent",
-                                          {{"cohere"}, plan_of_config, names},
-                                          {{"command-r"}, plan_of_gguf}};
+                                          {{"cohere"}, cohere_file::plan_of_config, cohere_file::names},
+                                          {{"command-r"}, cohere_file::plan_of_gguf}};
 
 } // namespace ordo

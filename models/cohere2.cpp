@@ -3,7 +3,7 @@
 #include "models/catalog.h"
 
 namespace ordo {
-namespace {
+namespace cohere2_file {
 
 Blueprint make() {
     Blueprint b;
@@ -64,14 +64,14 @@ ModelPlan plan_of_gguf(const Config& c, const TensorStore& tensors) {
     return plan;
 }
 
-} // namespace
+} // namespace cohere2_file
 
 const Architecture cohere2_architecture = {
     "cohere2",
     "Cohere 2: attention and feed-forward side by side, a window in three layers of four",
-    make,
+    cohere2_file::make,
     "pattern(rope,rope,rope,none)",
-    {{"cohere2"}, plan_of_config, names},
-    {{"cohere2"}, plan_of_gguf}};
+    {{"cohere2"}, cohere2_file::plan_of_config, cohere2_file::names},
+    {{"cohere2"}, cohere2_file::plan_of_gguf}};
 
 } // namespace ordo

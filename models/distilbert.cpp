@@ -3,7 +3,7 @@
 #include "models/catalog.h"
 
 namespace ordo {
-namespace {
+namespace distilbert_file {
 
 Blueprint make() {
     Blueprint b = bert_blueprint();
@@ -53,9 +53,13 @@ NameMap names(const ModelPlan&) {
             .ignored = {"position_ids", "vocab_projector.weight"}};
 }
 
-} // namespace
+} // namespace distilbert_file
 
 const Architecture distilbert_architecture = {
-    "distilbert", "DistilBERT: BERT without segments", make, "learned", {{"distilbert"}, plan_of_config, names}};
+    "distilbert",
+    "DistilBERT: BERT without segments",
+    distilbert_file::make,
+    "learned",
+    {{"distilbert"}, distilbert_file::plan_of_config, distilbert_file::names}};
 
 } // namespace ordo

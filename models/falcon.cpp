@@ -6,7 +6,7 @@
 #include <cmath>
 
 namespace ordo {
-namespace {
+namespace falcon_file {
 
 Blueprint make() {
     Blueprint b;
@@ -120,17 +120,18 @@ ModelPlan plan_of_gguf(const Config& c, const TensorStore& tensors) {
     return plan;
 }
 
-} // namespace
+} // namespace falcon_file
 
-const Architecture falcon_architecture = {"falcon",
-                                          "Falcon: attention and feed-forward side by side, one head of keys, GELU",
-                                          make,
-                                          "rope",
-                                          {{"falcon", "RefinedWeb", "RefinedWebModel"}, plan_of_config, names},
-                                          {{"falcon"},
-                                           plan_of_gguf,
-                                           {{"layers.#.attention_norm", "blk.#.attn_norm_2"},
-                                            {"layers.#.attention_norm", "blk.#.attn_norm"},
-                                            {"layers.#.feed_forward_norm", "blk.#.attn_norm"}}}};
+const Architecture falcon_architecture = {
+    "falcon",
+    "Falcon: attention and feed-forward side by side, one head of keys, GELU",
+    falcon_file::make,
+    "rope",
+    {{"falcon", "RefinedWeb", "RefinedWebModel"}, falcon_file::plan_of_config, falcon_file::names},
+    {{"falcon"},
+     falcon_file::plan_of_gguf,
+     {{"layers.#.attention_norm", "blk.#.attn_norm_2"},
+      {"layers.#.attention_norm", "blk.#.attn_norm"},
+      {"layers.#.feed_forward_norm", "blk.#.attn_norm"}}}};
 
 } // namespace ordo

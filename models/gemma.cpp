@@ -7,7 +7,7 @@
 #include <cmath>
 
 namespace ordo {
-namespace {
+namespace gemma_file {
 
 Blueprint make() {
     Blueprint b;
@@ -151,14 +151,14 @@ ModelPlan plan_of_gguf(const Config& c, const TensorStore& tensors) {
     return plan;
 }
 
-} // namespace
+} // namespace gemma_file
 
 const Architecture gemma_architecture = {
     "gemma",
     "Gemma: sandwich norms, gated GELU (tanh), scaled embedding, soft caps, windows",
-    make,
+    gemma_file::make,
     "rope",
-    {{"gemma", "gemma2", "gemma3_text", "gemma3"}, plan_of_config, names},
-    {{"gemma", "gemma2", "gemma3"}, plan_of_gguf}};
+    {{"gemma", "gemma2", "gemma3_text", "gemma3"}, gemma_file::plan_of_config, gemma_file::names},
+    {{"gemma", "gemma2", "gemma3"}, gemma_file::plan_of_gguf}};
 
 } // namespace ordo

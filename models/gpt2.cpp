@@ -3,7 +3,7 @@
 #include "models/catalog.h"
 
 namespace ordo {
-namespace {
+namespace gpt2_file {
 
 Blueprint make() {
     Blueprint b;
@@ -65,13 +65,10 @@ ModelPlan plan_of_gguf(const Config& c, const TensorStore& tensors) {
     return plan;
 }
 
-} // namespace
+} // namespace gpt2_file
 
-const Architecture gpt2_architecture = {"gpt2",
-                                        "GPT-2: pre-norm LayerNorm, GELU (tanh), biases, tied head",
-                                        make,
-                                        "learned",
-                                        {{"gpt2"}, plan_of_config, names},
-                                        {{"gpt2"}, plan_of_gguf}};
+const Architecture gpt2_architecture = {
+    "gpt2",    "GPT-2: pre-norm LayerNorm, GELU (tanh), biases, tied head", gpt2_file::make,
+    "learned", {{"gpt2"}, gpt2_file::plan_of_config, gpt2_file::names},     {{"gpt2"}, gpt2_file::plan_of_gguf}};
 
 } // namespace ordo

@@ -4,7 +4,7 @@
 #include "models/catalog.h"
 
 namespace ordo {
-namespace {
+namespace gpt_bigcode_file {
 
 Blueprint make() {
     Blueprint b;
@@ -69,14 +69,14 @@ ModelPlan plan_of_gguf(const Config& c, const TensorStore& tensors) {
     return plan;
 }
 
-} // namespace
+} // namespace gpt_bigcode_file
 
 const Architecture gpt_bigcode_architecture = {
     "gpt_bigcode",
     "GPT-BigCode (StarCoder 1): GPT-2 with one head of keys and values for all of queries",
-    make,
+    gpt_bigcode_file::make,
     "learned",
-    {{"gpt_bigcode"}, plan_of_config, names},
-    {{"starcoder"}, plan_of_gguf}};
+    {{"gpt_bigcode"}, gpt_bigcode_file::plan_of_config, gpt_bigcode_file::names},
+    {{"starcoder"}, gpt_bigcode_file::plan_of_gguf}};
 
 } // namespace ordo

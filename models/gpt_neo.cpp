@@ -4,7 +4,7 @@
 #include "models/catalog.h"
 
 namespace ordo {
-namespace {
+namespace gpt_neo_file {
 
 Blueprint make() {
     Blueprint b;
@@ -102,13 +102,13 @@ NameMap names(const ModelPlan&) {
             .ignored = {".attn.attention.bias", ".attn.attention.masked_bias", "lm_head.weight"}};
 }
 
-} // namespace
+} // namespace gpt_neo_file
 
 const Architecture gpt_neo_architecture = {
     "gpt_neo",
     "GPT-Neo, TinyStories: GPT-2 without biases on q, k and v, scores not scaled, a window in every second layer",
-    make,
+    gpt_neo_file::make,
     "learned",
-    {{"gpt_neo"}, plan_of_config, names}};
+    {{"gpt_neo"}, gpt_neo_file::plan_of_config, gpt_neo_file::names}};
 
 } // namespace ordo

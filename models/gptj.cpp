@@ -5,7 +5,7 @@
 #include <algorithm>
 
 namespace ordo {
-namespace {
+namespace gptj_file {
 
 Blueprint make() {
     Blueprint b;
@@ -65,12 +65,12 @@ NameMap names(const ModelPlan&) {
             .ignored = {".attn.bias", ".attn.masked_bias", ".attn.embed_positions"}};
 }
 
-} // namespace
+} // namespace gptj_file
 
 const Architecture gptj_architecture = {"gptj",
                                         "GPT-J: attention and feed-forward side by side behind one LayerNorm",
-                                        make,
+                                        gptj_file::make,
                                         "rope:width=64",
-                                        {{"gptj"}, plan_of_config, names, {"gptj"}}};
+                                        {{"gptj"}, gptj_file::plan_of_config, gptj_file::names, {"gptj"}}};
 
 } // namespace ordo

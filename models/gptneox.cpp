@@ -3,7 +3,7 @@
 #include "models/catalog.h"
 
 namespace ordo {
-namespace {
+namespace gptneox_file {
 
 Blueprint make() {
     Blueprint b;
@@ -70,14 +70,14 @@ ModelPlan plan_of_gguf(const Config& c, const TensorStore& tensors) {
     return plan;
 }
 
-} // namespace
+} // namespace gptneox_file
 
 const Architecture gptneox_architecture = {
     "gptneox",
     "GPT-NeoX, Pythia: attention and feed-forward side by side behind a LayerNorm each",
-    make,
+    gptneox_file::make,
     "rope:width=16,pairing=halves",
-    {{"gpt_neox"}, plan_of_config, names},
-    {{"gptneox"}, plan_of_gguf}};
+    {{"gpt_neox"}, gptneox_file::plan_of_config, gptneox_file::names},
+    {{"gptneox"}, gptneox_file::plan_of_gguf}};
 
 } // namespace ordo

@@ -3,7 +3,7 @@
 #include "models/catalog.h"
 
 namespace ordo {
-namespace {
+namespace granite_file {
 
 Blueprint make() {
     Blueprint b;
@@ -79,14 +79,14 @@ ModelPlan plan_of_gguf(const Config& c, const TensorStore& tensors) {
     return plan;
 }
 
-} // namespace
+} // namespace granite_file
 
 const Architecture granite_architecture = {
     "granite",
     "Granite: Llama with factors of the embedding, the scores, the branches and the logits",
-    make,
+    granite_file::make,
     "rope",
-    {{"granite"}, plan_of_config, names},
-    {{"granite"}, plan_of_gguf}};
+    {{"granite"}, granite_file::plan_of_config, granite_file::names},
+    {{"granite"}, granite_file::plan_of_gguf}};
 
 } // namespace ordo

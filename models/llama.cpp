@@ -3,7 +3,7 @@
 #include "models/catalog.h"
 
 namespace ordo {
-namespace {
+namespace llama_file {
 
 Blueprint make() {
     Blueprint b;
@@ -47,13 +47,13 @@ ModelPlan plan_of_gguf(const Config& c, const TensorStore& tensors) {
     return plan;
 }
 
-} // namespace
+} // namespace llama_file
 
 const Architecture llama_architecture = {"llama",
                                          "Llama: pre-norm RMSNorm, SwiGLU, grouped-query attention, own head",
-                                         make,
+                                         llama_file::make,
                                          "rope",
-                                         {{"llama"}, plan_of_config, names},
-                                         {{"llama"}, plan_of_gguf}};
+                                         {{"llama"}, llama_file::plan_of_config, llama_file::names},
+                                         {{"llama"}, llama_file::plan_of_gguf}};
 
 } // namespace ordo

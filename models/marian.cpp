@@ -7,7 +7,7 @@
 #include <cmath>
 
 namespace ordo {
-namespace {
+namespace marian_file {
 
 constexpr std::string_view sinusoids = "sinusoidal:scale=1,layout=halves";
 
@@ -46,12 +46,12 @@ NameMap names(const ModelPlan&) {
     return bart_names();
 }
 
-} // namespace
+} // namespace marian_file
 
 const Architecture marian_architecture = {"marian",
                                           "Marian: encoder and decoder, post-norm LayerNorm, SiLU, biases",
-                                          make,
-                                          sinusoids,
-                                          {{"marian"}, plan_of_config, names}};
+                                          marian_file::make,
+                                          marian_file::sinusoids,
+                                          {{"marian"}, marian_file::plan_of_config, marian_file::names}};
 
 } // namespace ordo

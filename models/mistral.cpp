@@ -3,7 +3,7 @@
 #include "models/catalog.h"
 
 namespace ordo {
-namespace {
+namespace mistral_file {
 
 Blueprint make() {
     Blueprint b;
@@ -39,9 +39,12 @@ NameMap names(const ModelPlan&) {
     return llama_names();
 }
 
-} // namespace
+} // namespace mistral_file
 
-const Architecture mistral_architecture = {
-    "mistral", "Mistral: Llama with a window of keys", make, "rope", {{"mistral"}, plan_of_config, names}};
+const Architecture mistral_architecture = {"mistral",
+                                           "Mistral: Llama with a window of keys",
+                                           mistral_file::make,
+                                           "rope",
+                                           {{"mistral"}, mistral_file::plan_of_config, mistral_file::names}};
 
 } // namespace ordo

@@ -3,7 +3,7 @@
 #include "models/catalog.h"
 
 namespace ordo {
-namespace {
+namespace mixtral_file {
 
 Blueprint make() {
     Blueprint b;
@@ -55,9 +55,12 @@ NameMap names(const ModelPlan&) {
     return map;
 }
 
-} // namespace
+} // namespace mixtral_file
 
-const Architecture mixtral_architecture = {
-    "mixtral", "Mixtral: Llama with experts", make, "rope:theta=1000000", {{"mixtral"}, plan_of_config, names}};
+const Architecture mixtral_architecture = {"mixtral",
+                                           "Mixtral: Llama with experts",
+                                           mixtral_file::make,
+                                           "rope:theta=1000000",
+                                           {{"mixtral"}, mixtral_file::plan_of_config, mixtral_file::names}};
 
 } // namespace ordo

@@ -4,7 +4,7 @@
 #include "models/catalog.h"
 
 namespace ordo {
-namespace {
+namespace mpt_file {
 
 Blueprint make() {
     Blueprint b;
@@ -100,13 +100,10 @@ ModelPlan plan_of_gguf(const Config& c, const TensorStore& tensors) {
     return plan;
 }
 
-} // namespace
+} // namespace mpt_file
 
-const Architecture mpt_architecture = {"mpt",
-                                       "MPT: LayerNorm without bias, GELU, no biases, tied head",
-                                       make,
-                                       "alibi",
-                                       {{"mpt"}, plan_of_config, names},
-                                       {{"mpt"}, plan_of_gguf}};
+const Architecture mpt_architecture = {
+    "mpt",   "MPT: LayerNorm without bias, GELU, no biases, tied head", mpt_file::make,
+    "alibi", {{"mpt"}, mpt_file::plan_of_config, mpt_file::names},      {{"mpt"}, mpt_file::plan_of_gguf}};
 
 } // namespace ordo

@@ -4,7 +4,7 @@
 #include "models/catalog.h"
 
 namespace ordo {
-namespace {
+namespace olmo2_file {
 
 Blueprint make() {
     Blueprint b;
@@ -58,14 +58,14 @@ ModelPlan plan_of_gguf(const Config& c, const TensorStore& tensors) {
     return plan;
 }
 
-} // namespace
+} // namespace olmo2_file
 
 const Architecture olmo2_architecture = {
     "olmo2",
     "OLMo 2: Llama with norms after attention and feed-forward, and of queries and keys",
-    make,
+    olmo2_file::make,
     "rope:pairing=halves",
-    {{"olmo2"}, plan_of_config, names},
-    {{"olmo2"}, plan_of_gguf}};
+    {{"olmo2"}, olmo2_file::plan_of_config, olmo2_file::names},
+    {{"olmo2"}, olmo2_file::plan_of_gguf}};
 
 } // namespace ordo

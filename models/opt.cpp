@@ -3,7 +3,7 @@
 #include "models/catalog.h"
 
 namespace ordo {
-namespace {
+namespace opt_file {
 
 Blueprint make() {
     Blueprint b;
@@ -68,12 +68,12 @@ NameMap names(const ModelPlan&) {
             .ignored = {"lm_head.weight"}};
 }
 
-} // namespace
+} // namespace opt_file
 
 const Architecture opt_architecture = {"opt",
                                        "OPT: pre-norm LayerNorm, ReLU, biases, tied head",
-                                       make,
+                                       opt_file::make,
                                        "learned:offset=2",
-                                       {{"opt"}, plan_of_config, names}};
+                                       {{"opt"}, opt_file::plan_of_config, opt_file::names}};
 
 } // namespace ordo

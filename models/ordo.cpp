@@ -3,7 +3,7 @@
 #include "models/catalog.h"
 
 namespace ordo {
-namespace {
+namespace ordo_file {
 
 Blueprint make() {
     Blueprint b;
@@ -19,9 +19,9 @@ Blueprint make() {
     return b;
 }
 
-} // namespace
+} // namespace ordo_file
 
 const Architecture ordo_architecture = {
-    "ordo", "pre-norm RMSNorm, SwiGLU, no biases, tied head: that of the shipped weights", make, "rope"};
+    "ordo", "pre-norm RMSNorm, SwiGLU, no biases, tied head: that of the shipped weights", ordo_file::make, "rope"};
 
 } // namespace ordo

@@ -3,7 +3,7 @@
 #include "models/catalog.h"
 
 namespace ordo {
-namespace {
+namespace phi_file {
 
 Blueprint make() {
     Blueprint b;
@@ -60,13 +60,13 @@ ModelPlan plan_of_gguf(const Config& c, const TensorStore& tensors) {
     return plan;
 }
 
-} // namespace
+} // namespace phi_file
 
 const Architecture phi_architecture = {"phi",
                                        "Phi: attention and feed-forward side by side behind one LayerNorm, biases",
-                                       make,
+                                       phi_file::make,
                                        "rope:width=32,pairing=halves",
-                                       {{"phi"}, plan_of_config, names},
-                                       {{"phi2"}, plan_of_gguf}};
+                                       {{"phi"}, phi_file::plan_of_config, phi_file::names},
+                                       {{"phi2"}, phi_file::plan_of_gguf}};
 
 } // namespace ordo

@@ -3,7 +3,7 @@
 #include "models/catalog.h"
 
 namespace ordo {
-namespace {
+namespace phi3_file {
 
 Blueprint make() {
     Blueprint b;
@@ -50,13 +50,14 @@ ModelPlan plan_of_gguf(const Config& c, const TensorStore& tensors) {
     return plan;
 }
 
-} // namespace
+} // namespace phi3_file
 
-const Architecture phi3_architecture = {"phi3",
-                                        "Phi 3: Llama with a window of keys",
-                                        make,
-                                        "rope",
-                                        {{"phi3"}, plan_of_config, names},
-                                        {{"phi3"}, plan_of_gguf, {{"layers.#.feed_forward.in", "blk.#.ffn_up"}}}};
+const Architecture phi3_architecture = {
+    "phi3",
+    "Phi 3: Llama with a window of keys",
+    phi3_file::make,
+    "rope",
+    {{"phi3"}, phi3_file::plan_of_config, phi3_file::names},
+    {{"phi3"}, phi3_file::plan_of_gguf, {{"layers.#.feed_forward.in", "blk.#.ffn_up"}}}};
 
 } // namespace ordo

@@ -3,7 +3,7 @@
 #include "models/catalog.h"
 
 namespace ordo {
-namespace {
+namespace qwen2_file {
 
 Blueprint make() {
     Blueprint b;
@@ -49,13 +49,13 @@ ModelPlan plan_of_gguf(const Config& c, const TensorStore& tensors) {
     return plan;
 }
 
-} // namespace
+} // namespace qwen2_file
 
 const Architecture qwen2_architecture = {"qwen2",
                                          "Qwen 2: Llama with biases of queries, keys and values",
-                                         make,
+                                         qwen2_file::make,
                                          "rope:theta=1000000",
-                                         {{"qwen2"}, plan_of_config, names},
-                                         {{"qwen2"}, plan_of_gguf}};
+                                         {{"qwen2"}, qwen2_file::plan_of_config, qwen2_file::names},
+                                         {{"qwen2"}, qwen2_file::plan_of_gguf}};
 
 } // namespace ordo

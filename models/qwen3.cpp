@@ -3,7 +3,7 @@
 #include "models/catalog.h"
 
 namespace ordo {
-namespace {
+namespace qwen3_file {
 
 Blueprint make() {
     Blueprint b;
@@ -49,13 +49,13 @@ ModelPlan plan_of_gguf(const Config& c, const TensorStore& tensors) {
     return plan;
 }
 
-} // namespace
+} // namespace qwen3_file
 
 const Architecture qwen3_architecture = {"qwen3",
                                          "Qwen 3: Llama with a norm of each head's queries and keys",
-                                         make,
+                                         qwen3_file::make,
                                          "rope:theta=1000000",
-                                         {{"qwen3"}, plan_of_config, names},
-                                         {{"qwen3"}, plan_of_gguf}};
+                                         {{"qwen3"}, qwen3_file::plan_of_config, qwen3_file::names},
+                                         {{"qwen3"}, qwen3_file::plan_of_gguf}};
 
 } // namespace ordo

@@ -6,7 +6,7 @@
 #include <algorithm>
 
 namespace ordo {
-namespace {
+namespace qwen_moe_file {
 
 Blueprint make() {
     Blueprint b;
@@ -111,18 +111,19 @@ ModelPlan plan_of_gguf(const Config& c, const TensorStore& tensors) {
     return plan;
 }
 
-} // namespace
+} // namespace qwen_moe_file
 
-const Architecture qwen_moe_architecture = {"qwen_moe",
-                                            "Qwen with experts: Llama with a norm of queries and keys, and experts",
-                                            make,
-                                            "rope:theta=1000000",
-                                            {{"qwen2_moe", "qwen3_moe"}, plan_of_config, names},
-                                            {{"qwen2moe", "qwen3moe"},
-                                             plan_of_gguf,
-                                             {{"layers.#.feed_forward.shared.gate", "blk.#.ffn_gate_shexp"},
-                                              {"layers.#.feed_forward.shared.up", "blk.#.ffn_up_shexp"},
-                                              {"layers.#.feed_forward.shared.out", "blk.#.ffn_down_shexp"},
-                                              {"layers.#.feed_forward.shared_gate", "blk.#.ffn_gate_inp_shexp"}}}};
+const Architecture qwen_moe_architecture = {
+    "qwen_moe",
+    "Qwen with experts: Llama with a norm of queries and keys, and experts",
+    qwen_moe_file::make,
+    "rope:theta=1000000",
+    {{"qwen2_moe", "qwen3_moe"}, qwen_moe_file::plan_of_config, qwen_moe_file::names},
+    {{"qwen2moe", "qwen3moe"},
+     qwen_moe_file::plan_of_gguf,
+     {{"layers.#.feed_forward.shared.gate", "blk.#.ffn_gate_shexp"},
+      {"layers.#.feed_forward.shared.up", "blk.#.ffn_up_shexp"},
+      {"layers.#.feed_forward.shared.out", "blk.#.ffn_down_shexp"},
+      {"layers.#.feed_forward.shared_gate", "blk.#.ffn_gate_inp_shexp"}}}};
 
 } // namespace ordo

@@ -4,7 +4,7 @@
 #include "models/catalog.h"
 
 namespace ordo {
-namespace {
+namespace refact_file {
 
 Blueprint make() {
     Blueprint b;
@@ -27,9 +27,13 @@ ModelPlan plan_of_gguf(const Config& c, const TensorStore& tensors) {
     return plan;
 }
 
-} // namespace
+} // namespace refact_file
 
-const Architecture refact_architecture = {
-    "refact", "Refact: Llama's layers with one head of keys, ALiBi", make, "alibi", {}, {{"refact"}, plan_of_gguf}};
+const Architecture refact_architecture = {"refact",
+                                          "Refact: Llama's layers with one head of keys, ALiBi",
+                                          refact_file::make,
+                                          "alibi",
+                                          {},
+                                          {{"refact"}, refact_file::plan_of_gguf}};
 
 } // namespace ordo

@@ -4,7 +4,7 @@
 #include "models/catalog.h"
 
 namespace ordo {
-namespace {
+namespace roberta_file {
 
 Blueprint make() {
     Blueprint b = bert_blueprint();
@@ -47,13 +47,13 @@ NameMap names(const ModelPlan&) {
             .ignored = {"position_ids", "pooler.", "lm_head.decoder."}};
 }
 
-} // namespace
+} // namespace roberta_file
 
 const Architecture roberta_architecture = {
     "roberta",
     "RoBERTa: BERT without segments, positions from behind the padding token's row",
-    make,
+    roberta_file::make,
     "segment:count=1+learned:offset=2",
-    {{"roberta", "xlm-roberta", "camembert"}, plan_of_config, names}};
+    {{"roberta", "xlm-roberta", "camembert"}, roberta_file::plan_of_config, roberta_file::names}};
 
 } // namespace ordo

@@ -3,7 +3,7 @@
 #include "models/catalog.h"
 
 namespace ordo {
-namespace {
+namespace smollm3_file {
 
 Blueprint make() {
     Blueprint b;
@@ -65,13 +65,13 @@ ModelPlan plan_of_gguf(const Config& c, const TensorStore& tensors) {
     return plan;
 }
 
-} // namespace
+} // namespace smollm3_file
 
 const Architecture smollm3_architecture = {"smollm3",
                                            "SmolLM3: Llama with rope in three layers of four, tied head",
-                                           make,
+                                           smollm3_file::make,
                                            "pattern(rope,rope,rope,none)",
-                                           {{"smollm3"}, plan_of_config, names},
-                                           {{"smollm3"}, plan_of_gguf}};
+                                           {{"smollm3"}, smollm3_file::plan_of_config, smollm3_file::names},
+                                           {{"smollm3"}, smollm3_file::plan_of_gguf}};
 
 } // namespace ordo

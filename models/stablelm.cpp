@@ -4,7 +4,7 @@
 #include "models/catalog.h"
 
 namespace ordo {
-namespace {
+namespace stablelm_file {
 
 Blueprint make() {
     Blueprint b;
@@ -56,13 +56,13 @@ ModelPlan plan_of_gguf(const Config& c, const TensorStore& tensors) {
     return plan;
 }
 
-} // namespace
+} // namespace stablelm_file
 
 const Architecture stablelm_architecture = {"stablelm",
                                             "StableLM: LayerNorm, a gated branch, rope on a part of each head",
-                                            make,
+                                            stablelm_file::make,
                                             "rope:width=20",
-                                            {{"stablelm"}, plan_of_config, names},
-                                            {{"stablelm"}, plan_of_gguf}};
+                                            {{"stablelm"}, stablelm_file::plan_of_config, stablelm_file::names},
+                                            {{"stablelm"}, stablelm_file::plan_of_gguf}};
 
 } // namespace ordo

@@ -3,7 +3,7 @@
 #include "models/catalog.h"
 
 namespace ordo {
-namespace {
+namespace starcoder2_file {
 
 Blueprint make() {
     Blueprint b;
@@ -60,14 +60,14 @@ ModelPlan plan_of_gguf(const Config& c, const TensorStore& tensors) {
     return plan;
 }
 
-} // namespace
+} // namespace starcoder2_file
 
 const Architecture starcoder2_architecture = {
     "starcoder2",
     "StarCoder 2: pre-norm LayerNorm, GELU (tanh), biases, a window of keys, tied head",
-    make,
+    starcoder2_file::make,
     "rope:theta=1000000",
-    {{"starcoder2"}, plan_of_config, names},
-    {{"starcoder2"}, plan_of_gguf}};
+    {{"starcoder2"}, starcoder2_file::plan_of_config, starcoder2_file::names},
+    {{"starcoder2"}, starcoder2_file::plan_of_gguf}};
 
 } // namespace ordo

@@ -8,7 +8,7 @@
 #include <cmath>
 
 namespace ordo {
-namespace {
+namespace t5_file {
 
 // The decoder's fields are the encoder's, except the number of layers.
 void add_encoder(Blueprint& b, int layers) {
@@ -191,13 +191,13 @@ std::vector<NameRule> names_in_gguf() {
             {"final_norm", "dec.output_norm"}};
 }
 
-} // namespace
+} // namespace t5_file
 
 const Architecture t5_architecture = {"t5",
                                       "T5: encoder and decoder, pre-norm RMSNorm, ReLU or gated GELU, no biases",
-                                      make,
+                                      t5_file::make,
                                       "t5",
-                                      {{"t5", "mt5"}, plan_of_config, names},
-                                      {{"t5"}, plan_of_gguf, names_in_gguf()}};
+                                      {{"t5", "mt5"}, t5_file::plan_of_config, t5_file::names},
+                                      {{"t5"}, t5_file::plan_of_gguf, t5_file::names_in_gguf()}};
 
 } // namespace ordo

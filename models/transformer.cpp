@@ -3,7 +3,7 @@
 #include "models/catalog.h"
 
 namespace ordo {
-namespace {
+namespace transformer_file {
 
 Blueprint make() {
     Blueprint b;
@@ -27,9 +27,9 @@ Blueprint make() {
     return b;
 }
 
-} // namespace
+} // namespace transformer_file
 
 const Architecture transformer_architecture = {"transformer", "Vaswani et al. 2017: post-norm LayerNorm, ReLU, biases",
-                                               make, "sinusoidal"};
+                                               transformer_file::make, "sinusoidal"};
 
 } // namespace ordo

@@ -3,7 +3,7 @@
 #include "models/catalog.h"
 
 namespace ordo {
-namespace {
+namespace xglm_file {
 
 Blueprint make() {
     Blueprint b;
@@ -62,12 +62,12 @@ NameMap names(const ModelPlan&) {
             .ignored = {"embed_positions", "lm_head.weight"}};
 }
 
-} // namespace
+} // namespace xglm_file
 
 const Architecture xglm_architecture = {"xglm",
                                         "XGLM: pre-norm LayerNorm, GELU, biases, tied head",
-                                        make,
+                                        xglm_file::make,
                                         "sinusoidal:layout=halves,law=tensor2tensor,offset=2",
-                                        {{"xglm"}, plan_of_config, names}};
+                                        {{"xglm"}, xglm_file::plan_of_config, xglm_file::names}};
 
 } // namespace ordo

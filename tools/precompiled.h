@@ -2,8 +2,5 @@
 // Parsed once for all files of tools and bench (tools/make/precompiled.mk).
 #include "core/precompiled.h"
 
-#include "encoding/base/registry.h"
-#include "encoding/base/stack.h"
-#include "model/model.h"
 #include "tools/cli/options.h"
 #include "tools/terminal/output.h"

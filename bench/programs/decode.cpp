@@ -2,7 +2,7 @@
 // bench_decode: runs a small random model for a number of tokens and prints nothing. tests/callgrind counts its
 // instructions.
 #include "bench/programs/frame.h"
-#include "model/model.h"
+#include "model/model_access.h"
 
 #include <algorithm>
 

@@ -3,7 +3,7 @@
 #include "bench/programs/frame.h"
 #include "core/parallel.h"
 #include "core/timer.h"
-#include "model/model.h"
+#include "model/model_access.h"
 #include "tools/measure/shapes.h"
 #include "tools/measure/statistics.h"
 #include "tools/terminal/output.h"

@@ -3,7 +3,7 @@
 // thread. Its own threads would split sums by their number, so they are never used.
 #pragma once
 
-#include "ordo.h"
+#include "rows.h"
 
 namespace ordo {
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "core/number.h"
-#include "ordo.h"
+#include "rows.h"
 
 namespace ordo {
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Parsed once for all files of the library (tools/make/precompiled.mk). No file includes it by name. Each file includes
-// everything that it uses, so that it compiles without this header too.
-#include "ordo.h"
-
+// Parsed once for all files of the library (tools/make/precompiled.mk): the standard library and the ground. No file
+// includes it by name. Each file includes everything that it uses, so that it compiles without this header too.
 #include "core/error.h"
+#include "rows.h"
 
 #include <algorithm>
 #include <array>

@@ -3,10 +3,11 @@
 #pragma once
 
 #include "core/memory.h"
-#include "ordo.h"
+#include "rows.h"
 
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <new>
 
 namespace ordo {

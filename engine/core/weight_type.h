@@ -2,7 +2,7 @@
 // The weight types of a model's matrices. Vectors (norms, biases) and the tensors of encodings stay f32.
 #pragma once
 
-#include "ordo.h"
+#include "rows.h"
 
 namespace ordo {
 

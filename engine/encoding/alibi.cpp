@@ -17,7 +17,7 @@
 #include <cmath>
 
 namespace ordo {
-namespace {
+namespace alibi_file {
 
 class Alibi final : public DistanceBias {
 public:
@@ -92,7 +92,7 @@ private:
     std::vector<double> slopes_; // of each head; the initial values where they are trained
 };
 
-} // namespace
+} // namespace alibi_file
 
 const EncodingInfo alibi_encoding = {
     .name = "alibi",
@@ -103,7 +103,7 @@ const EncodingInfo alibi_encoding = {
                "penalty=growing: - m_h (exp(|p_i - p_j| / length) - 1), at most 1e30 m_h\n"
                "scale = 1/sqrt(d_head), or the model's own; the bias is not multiplied by it\n"
                "m_h = 2^(-max (h+1)/n) for head h of n, a power of two; in between as published",
-    .make = make_registered<Alibi>,
+    .make = make_registered<alibi_file::Alibi>,
 };
 
 } // namespace ordo

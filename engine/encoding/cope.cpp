@@ -13,7 +13,7 @@
 #include "kernels/kernels.h"
 
 namespace ordo {
-namespace {
+namespace cope_file {
 
 constexpr int most_positions = 8192; // their products are on the stack
 
@@ -103,7 +103,7 @@ private:
     std::vector<TurnedRows> turned_; // weight of each layer, transposed
 };
 
-} // namespace
+} // namespace cope_file
 
 const EncodingInfo cope_encoding = {
     .name = "cope",
@@ -111,7 +111,7 @@ const EncodingInfo cope_encoding = {
     .paper = "Golovneva et al. 2024, arXiv 2405.18719",
     .formula = "score_j += z(p_j),  p_j = min(sum of sigmoid(score) from j to the row's end, positions - 1)\n"
                "z(p) = q . W[p], between whole positions by the fraction",
-    .make = make_registered<Cope>,
+    .make = make_registered<cope_file::Cope>,
 };
 
 } // namespace ordo

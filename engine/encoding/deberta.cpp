@@ -11,7 +11,7 @@
 #include <cmath>
 
 namespace ordo {
-namespace {
+namespace deberta_file {
 
 class Deberta final : public RelativeVectors {
 public:
@@ -65,7 +65,7 @@ private:
     Terms terms_ = Terms::both;
 };
 
-} // namespace
+} // namespace deberta_file
 
 const EncodingInfo deberta_encoding = {
     .name = "deberta",
@@ -73,7 +73,7 @@ const EncodingInfo deberta_encoding = {
     .paper = "He et al. 2021, arXiv 2006.03654",
     .formula = "score(i, j) = f (q_i . k_j + q_i . keys[delta(i, j)] + k_j . queries[delta(j, i)]) * scale\n"
                "delta(a, b) = clamp(p_a - p_b + span, 0, 2 span - 1),  f = 1/sqrt(1 + terms)",
-    .make = make_registered<Deberta>,
+    .make = make_registered<deberta_file::Deberta>,
 };
 
 } // namespace ordo

@@ -19,7 +19,7 @@
 #include <cstdlib>
 
 namespace ordo {
-namespace {
+namespace fire_file {
 
 constexpr int most_width = 256;
 constexpr int most_prepared = 1 << 20; // distances
@@ -238,7 +238,7 @@ TableRows Fire::function_rows(const TableRequest& request) const {
                       });
 }
 
-} // namespace
+} // namespace fire_file
 
 const EncodingInfo fire_encoding = {
     .name = "fire",
@@ -246,7 +246,7 @@ const EncodingInfo fire_encoding = {
     .paper = "Li et al. 2024, arXiv 2310.04418",
     .formula = "score(i, j) = q_i . k_j * scale + f_h(ln(|c| D + 1) / ln(|c| M + 1))\n"
                "D = |p_i - p_j|,  M = max(|l| threshold, p_i, p_j),  f: a layer of `width` ReLU units, of each layer",
-    .make = make_registered<Fire>,
+    .make = make_registered<fire_file::Fire>,
 };
 
 } // namespace ordo

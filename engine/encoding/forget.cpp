@@ -16,7 +16,7 @@
 #include <cmath>
 
 namespace ordo {
-namespace {
+namespace forget_file {
 
 double log_sigmoid(double z) {
     return z < 0 ? z - std::log1p(std::exp(z)) : -std::log1p(std::exp(-z));
@@ -159,7 +159,7 @@ private:
     };
 };
 
-} // namespace
+} // namespace forget_file
 
 const EncodingInfo forget_encoding = {
     .name = "forget",
@@ -167,7 +167,7 @@ const EncodingInfo forget_encoding = {
     .paper = "Lin et al. 2025, arXiv 2503.02130",
     .formula = "score(i, j) = q_i . k_j * scale + sum_{l=j+1..i} ln sigmoid(w_h . x_l + b_h)\n"
                "x_l: the layer's normed input; kept as a running sum for each head",
-    .make = make_registered<Forget>,
+    .make = make_registered<forget_file::Forget>,
 };
 
 } // namespace ordo

@@ -11,7 +11,7 @@
 #include <cmath>
 
 namespace ordo {
-namespace {
+namespace kerple_file {
 
 constexpr double least = 0.01, most_power = 2;
 
@@ -58,7 +58,7 @@ private:
     bool power_ = false; // or log
 };
 
-} // namespace
+} // namespace kerple_file
 
 const EncodingInfo kerple_encoding = {
     .name = "kerple",
@@ -67,7 +67,7 @@ const EncodingInfo kerple_encoding = {
     .formula = "log:   score(i, j) = q_i . k_j * scale - a ln(1 + b |p_i - p_j|)\n"
                "power: score(i, j) = q_i . k_j * scale - a |p_i - p_j|^b\n"
                "a = max(r1, 0.01), b = max(r2, 0.01), for power at most 2; r1 and r2 of each layer and head",
-    .make = make_registered<Kerple>,
+    .make = make_registered<kerple_file::Kerple>,
 };
 
 } // namespace ordo

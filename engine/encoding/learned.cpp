@@ -7,7 +7,7 @@
 #include "encoding/base/row_table.h"
 
 namespace ordo {
-namespace {
+namespace learned_file {
 
 class Learned final : public RowTable {
 public:
@@ -28,14 +28,14 @@ private:
     int length_ = dims().context, offset_ = 0;
 };
 
-} // namespace
+} // namespace learned_file
 
 const EncodingInfo learned_encoding = {
     .name = "learned",
     .summary = "adds a trained row for each position; none exists beyond the table",
     .paper = "Gehring et al. 2017, arXiv 1705.03122; Devlin et al. 2019, arXiv 1810.04805",
     .formula = "x_p -> x_p + W[p + offset],  p < length",
-    .make = make_registered<Learned>,
+    .make = make_registered<learned_file::Learned>,
 };
 
 } // namespace ordo

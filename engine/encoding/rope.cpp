@@ -16,7 +16,7 @@
 #include <numeric>
 
 namespace ordo {
-namespace {
+namespace rope_file {
 
 constexpr std::size_t most_axes = 4;
 
@@ -100,7 +100,7 @@ private:
     bool interleaved_ = false;     // axes alternate, as long as each has pairs left
 };
 
-} // namespace
+} // namespace rope_file
 
 const EncodingInfo rope_encoding = {
     .name = "rope",
@@ -108,7 +108,7 @@ const EncodingInfo rope_encoding = {
     .paper = "Su et al. 2021, arXiv 2104.09864",
     .formula = "(a, b) -> (a cos t - b sin t, a sin t + b cos t)\n"
                "t = p * theta^(-2k/width) for pair k of a head's queries and keys, or as scaling says",
-    .make = make_registered<Rope>,
+    .make = make_registered<rope_file::Rope>,
 };
 
 } // namespace ordo

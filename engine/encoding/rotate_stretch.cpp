@@ -14,7 +14,7 @@
 #include <cmath>
 
 namespace ordo {
-namespace {
+namespace rotate_stretch_file {
 
 constexpr double two_pi = 6.283185307179586476925;
 
@@ -101,7 +101,7 @@ private:
     double step_ = 0.1;
 };
 
-} // namespace
+} // namespace rotate_stretch_file
 
 const EncodingInfo rotate_stretch_encoding = {
     .name = "rotate-stretch",
@@ -109,7 +109,7 @@ const EncodingInfo rotate_stretch_encoding = {
     .paper = "Ben Kurzion, Investigating Transformer Positional Encodings, github.com/benkurzion/Transformer",
     .formula = "x_p -> s(p) |x_p| R(2 pi p / period) x_p\n"
                "s(p) = step (floor(p / period) + 1); R turns every pair of neighbours by the same angle",
-    .make = make_registered<RotateStretch>,
+    .make = make_registered<rotate_stretch_file::RotateStretch>,
 };
 
 } // namespace ordo

@@ -8,7 +8,7 @@
 #include <cmath>
 
 namespace ordo {
-namespace {
+namespace sandwich_file {
 
 class Sandwich final : public DistanceBias {
 public:
@@ -46,7 +46,7 @@ private:
     std::vector<double> frequencies_, sums_; // sums_: of the first distances, the same for all heads
 };
 
-} // namespace
+} // namespace sandwich_file
 
 const EncodingInfo sandwich_encoding = {
     .name = "sandwich",
@@ -54,7 +54,7 @@ const EncodingInfo sandwich_encoding = {
     .paper = "Chi et al. 2023, arXiv 2212.10356",
     .formula = "score(i, j) = q_i . k_j * scale + (sum_{k=1..width/2} cos(D w_k) - width/2) / c_h\n"
                "w_k = 10000^(-2k/width),  D = |p_i - p_j|,  c_h = scale (h + 1) / n_heads",
-    .make = make_registered<Sandwich>,
+    .make = make_registered<sandwich_file::Sandwich>,
 };
 
 } // namespace ordo

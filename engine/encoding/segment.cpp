@@ -6,7 +6,7 @@
 #include "encoding/base/row_table.h"
 
 namespace ordo {
-namespace {
+namespace segment_file {
 
 class Segment final : public RowTable {
 public:
@@ -22,14 +22,14 @@ private:
     int count_ = 2;
 };
 
-} // namespace
+} // namespace segment_file
 
 const EncodingInfo segment_encoding = {
     .name = "segment",
     .summary = "adds a trained row for the segment that a token belongs to",
     .paper = "Devlin et al. 2019, arXiv 1810.04805",
     .formula = "x_i -> x_i + S[segment_i]",
-    .make = make_registered<Segment>,
+    .make = make_registered<segment_file::Segment>,
 };
 
 } // namespace ordo

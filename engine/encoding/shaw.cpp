@@ -9,7 +9,7 @@
 #include "encoding/base/relative_vectors.h"
 
 namespace ordo {
-namespace {
+namespace shaw_file {
 
 class Shaw final : public RelativeVectors {
 public:
@@ -50,7 +50,7 @@ private:
     bool has_values_ = true;
 };
 
-} // namespace
+} // namespace shaw_file
 
 const EncodingInfo shaw_encoding = {
     .name = "shaw",
@@ -58,7 +58,7 @@ const EncodingInfo shaw_encoding = {
     .paper = "Shaw et al. 2018, arXiv 1803.02155",
     .formula = "score(i, j) = q_i . (k_j + keys[r]) * scale,  out_i = sum_j w_ij (v_j + values[r])\n"
                "r = clamp(p_j - p_i, -clip, clip) + clip",
-    .make = make_registered<Shaw>,
+    .make = make_registered<shaw_file::Shaw>,
 };
 
 } // namespace ordo

@@ -9,7 +9,7 @@
 #include "encoding/base/registered.h"
 
 namespace ordo {
-namespace {
+namespace sink_file {
 
 class Sink final : public RegisteredEncoding {
 public:
@@ -28,7 +28,7 @@ public:
     }
 };
 
-} // namespace
+} // namespace sink_file
 
 const EncodingInfo sink_encoding = {
     .name = "sink",
@@ -36,7 +36,7 @@ const EncodingInfo sink_encoding = {
     .paper = "OpenAI 2025, arXiv 2508.10925; Xiao et al. 2024, arXiv 2309.17453",
     .formula = "weight(i, j) = exp(score(i, j)) / (exp(s_h) + sum_l exp(score(i, l)))\n"
                "s_h = logit[h] of the layer; it has no value",
-    .make = make_registered<Sink>,
+    .make = make_registered<sink_file::Sink>,
 };
 
 } // namespace ordo

@@ -18,7 +18,7 @@
 #include <cmath>
 
 namespace ordo {
-namespace {
+namespace sinusoidal_file {
 
 class Sinusoidal final : public RegisteredEncoding {
 public:
@@ -111,7 +111,7 @@ private:
     PositionRows waves_;               // [.., d_model]
 };
 
-} // namespace
+} // namespace sinusoidal_file
 
 const EncodingInfo sinusoidal_encoding = {
     .name = "sinusoidal",
@@ -121,7 +121,7 @@ const EncodingInfo sinusoidal_encoding = {
                "PE(p, 2k) = sin(p / base^(2k/d)),  PE(p, 2k+1) = cos(p / base^(2k/d))\n"
                "by index: PE(p, i) = sin(p / base^(i/d)), i even;  cos(p / base^((i-1)/d)), i odd\n"
                "law=tensor2tensor: k/max(n-1, 1) for 2k/d, k < n = floor(d/2); an odd d ends in a zero",
-    .make = make_registered<Sinusoidal>,
+    .make = make_registered<sinusoidal_file::Sinusoidal>,
 };
 
 } // namespace ordo

@@ -10,7 +10,7 @@
 #include <cmath>
 
 namespace ordo {
-namespace {
+namespace t5_file {
 
 class T5 final : public DistanceBias {
 public:
@@ -58,7 +58,7 @@ private:
     int buckets_ = 32, distance_ = 128;
 };
 
-} // namespace
+} // namespace t5_file
 
 const EncodingInfo t5_encoding = {
     .name = "t5",
@@ -67,7 +67,7 @@ const EncodingInfo t5_encoding = {
     .formula = "score(i, j) = q_i . k_j * scale + W[bucket(p_i - p_j), h],  the same W in all layers\n"
                "bucket(D) = D below n/2, then logarithmic, n - 1 from `distance` on;  n = buckets\n"
                "bidirectional: n = buckets/2 for keys before, and as many for those after",
-    .make = make_registered<T5>,
+    .make = make_registered<t5_file::T5>,
 };
 
 } // namespace ordo

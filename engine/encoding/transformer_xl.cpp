@@ -20,7 +20,7 @@
 #include <cmath>
 
 namespace ordo {
-namespace {
+namespace transformer_xl_file {
 
 constexpr std::size_t max_table_floats = std::size_t{1} << 26; // 256 MiB of r, in all layers
 constexpr int ahead = 64;            // later keys in a causal model, which a tile computes and then masks
@@ -273,7 +273,7 @@ void TransformerXl::bias_backward(View d_scores, const Tile& tile, const TileGra
     });
 }
 
-} // namespace
+} // namespace transformer_xl_file
 
 const EncodingInfo transformer_xl_encoding = {
     .name = "transformer-xl",
@@ -281,7 +281,7 @@ const EncodingInfo transformer_xl_encoding = {
     .paper = "Dai et al. 2019, arXiv 1901.02860",
     .formula = "score(i, j) = ((q_i + u_h) . k_j + (q_i + v_h) . r_h(p_i - p_j)) * scale\n"
                "r(t) = W s(t),  s(t) = [sin(t w_k) .., cos(t w_k) ..],  w_k = 10000^(-2k/width)",
-    .make = make_registered<TransformerXl>,
+    .make = make_registered<transformer_xl_file::TransformerXl>,
 };
 
 } // namespace ordo

@@ -12,7 +12,7 @@
 #include <cmath>
 
 namespace ordo {
-namespace {
+namespace xpos_file {
 
 class Xpos final : public Rotary {
 public:
@@ -51,7 +51,7 @@ private:
     bool zeta_is_one_ = false;
 };
 
-} // namespace
+} // namespace xpos_file
 
 const EncodingInfo xpos_encoding = {
     .name = "xpos",
@@ -60,7 +60,7 @@ const EncodingInfo xpos_encoding = {
     .formula = "(a, b) -> g (a cos t - b sin t, a sin t + b cos t),  t = p * theta^(-2k/width)\n"
                "g = zeta_k^(p/scale) for queries, zeta_k^(-p/scale) for keys\n"
                "zeta_k = (2k/width + gamma)/(1 + gamma)",
-    .make = make_registered<Xpos>,
+    .make = make_registered<xpos_file::Xpos>,
 };
 
 } // namespace ordo

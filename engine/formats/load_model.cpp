@@ -9,7 +9,11 @@
 #include "formats/source.h"
 #include "formats/special_tokens.h"
 #include "io/control_group.h"
+#include "kernels/kernels.h"
+#include "model/memory_limit.h"
 #include "model/model_file.h"
+#include "model/stack.h"
+#include "model/tensor_memory.h"
 
 #include <algorithm>
 #include <set>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "formats/name_map.h"
 
-#include "model/model.h"
+#include "model/model_access.h"
 
 #include <charconv>
 

@@ -12,6 +12,7 @@
 #include <cctype>
 #include <cerrno>
 #include <cstring>
+#include <system_error>
 
 namespace ordo {
 namespace {

@@ -4,6 +4,8 @@
 #include "formats/tensor_store.h"
 #include "io/pytorch.h"
 
+#include <memory>
+
 namespace ordo {
 
 // Adds the tensors of a PyTorch file, which the store keeps open. Bools, integers and doubles have no type.

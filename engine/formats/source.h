@@ -5,7 +5,7 @@
 
 #include "formats/assembly.h"
 #include "formats/gguf/file.h"
-#include "model/model.h"
+#include "model/model_access.h"
 #include "model/text_side.h"
 
 namespace ordo {

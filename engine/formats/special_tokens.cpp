@@ -7,6 +7,7 @@
 #include "io/json_writer.h"
 
 #include <cmath>
+#include <limits>
 
 namespace ordo {
 namespace {

@@ -6,6 +6,8 @@
 #include "io/file.h"
 #include "io/file_kind.h"
 
+#include <system_error>
+
 namespace ordo {
 
 bool is_there(const std::filesystem::path& path) {

@@ -5,6 +5,7 @@
 
 #include "io/file.h"
 
+#include <filesystem>
 #include <functional>
 
 namespace ordo {

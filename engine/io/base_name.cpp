@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "io/base_name.h"
 
+#include <system_error>
+
 namespace ordo {
 
 std::string base_name(const std::filesystem::path& path) {

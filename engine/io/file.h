@@ -3,8 +3,9 @@
 // that shrinks while it is read causes an error instead of a fatal signal.
 #pragma once
 
-#include "ordo.h"
+#include "rows.h"
 
+#include <filesystem>
 #include <sys/types.h>
 #include <utility>
 

@@ -10,17 +10,17 @@ namespace {
 
 using namespace std::string_view_literals;
 
-constexpr std::string_view pickle = "a Python pickle (PyTorch's format before 1.6?)";
+constexpr std::string_view old_pickle = "a Python pickle (PyTorch's format before 1.6?)";
 constexpr std::string_view save_again = "load it in PyTorch and save it again";
 constexpr std::string_view old_ggml = "one of ggml's formats before GGUF", again = "convert the model again";
 
 constexpr FileKind kinds[] = {
     {"PK\x03\x04"sv, "a zip archive (PyTorch's .bin or .pt?)",
      "of a model, give the directory that holds it and its config.json"},
-    {"\x80\x02"sv, pickle, save_again},
-    {"\x80\x03"sv, pickle, save_again},
-    {"\x80\x04"sv, pickle, save_again},
-    {"\x80\x05"sv, pickle, save_again},
+    {"\x80\x02"sv, old_pickle, save_again},
+    {"\x80\x03"sv, old_pickle, save_again},
+    {"\x80\x04"sv, old_pickle, save_again},
+    {"\x80\x05"sv, old_pickle, save_again},
     {"GGUF"sv, "a GGUF file", {}, true},
     {"FUGG"sv, "a big-endian GGUF file", "it is not supported", true},
     {"GGML"sv, old_ggml, again, true},

@@ -6,9 +6,10 @@
 // comparisons that may not throw, where a failed allocation would end the process.
 #pragma once
 
-#include "ordo.h"
+#include "rows.h"
 
 #include <initializer_list>
+#include <memory>
 #include <utility>
 #include <variant>
 

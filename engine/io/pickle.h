@@ -5,7 +5,7 @@
 // depth exhausts the stack, and it creates at most one value for each opcode.
 #pragma once
 
-#include "ordo.h"
+#include "rows.h"
 
 #include <string>
 #include <string_view>

@@ -2,6 +2,7 @@
 #include "io/safetensors_header.h"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 #include <tuple>
 

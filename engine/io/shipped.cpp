@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <dlfcn.h>
 #include <sys/auxv.h>
+#include <system_error>
 
 namespace ordo {
 

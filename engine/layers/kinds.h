@@ -4,7 +4,7 @@
 
 #include "ops/activation.h"
 #include "ops/norm.h"
-#include "ordo.h"
+#include "rows.h"
 
 namespace ordo {
 

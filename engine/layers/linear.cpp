@@ -4,6 +4,7 @@
 #include "core/blas.h"
 #include "core/error.h"
 #include "core/parallel.h"
+#include "kernels/kernels.h"
 #include "ops/sums.h"
 
 #include <algorithm>

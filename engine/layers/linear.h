@@ -9,6 +9,8 @@
 
 namespace ordo {
 
+struct QuantRows;
+
 struct Linear {
     Matrix weight; // [m, k]
     View bias;     // [1, m], or no data

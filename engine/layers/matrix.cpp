@@ -4,6 +4,7 @@
 #include "core/parallel.h"
 #include "io/blocks.h"
 #include "io/half.h"
+#include "kernels/kernels.h"
 
 #include <algorithm>
 #include <array>

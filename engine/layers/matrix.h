@@ -3,7 +3,7 @@
 #pragma once
 
 #include "core/weight_type.h"
-#include "kernels/kernels.h"
+#include "rows.h"
 
 #include <vector>
 

@@ -5,6 +5,7 @@
 #include "layers/program.h"
 
 #include <cmath>
+#include <utility>
 
 namespace ordo {
 

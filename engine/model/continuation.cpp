@@ -3,7 +3,7 @@
 
 #include "core/error.h"
 #include "core/timer.h"
-#include "model/model.h"
+#include "model/stack.h"
 
 #include <algorithm>
 #include <limits>

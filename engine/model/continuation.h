@@ -3,6 +3,7 @@
 #pragma once
 
 #include "model/text_stream.h"
+#include "ordo.h"
 
 #include <optional>
 

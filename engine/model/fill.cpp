@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "model/model.h"
+#include "model/stack.h"
 
 #include "core/error.h"
 #include "model/model_file.h"

@@ -3,8 +3,14 @@
 
 #include "core/error.h"
 #include "core/number.h"
+#include "io/control_group.h"
+#include "model/stack.h"
 
 namespace ordo {
+
+std::uint64_t default_memory_limit() {
+    return usable_memory() / 5 * 4;
+}
 
 std::uint64_t weight_bytes(const Model::Impl& model) {
     return model.tensors->held_bytes() + model.lacking.held_bytes();

@@ -2,9 +2,12 @@
 // The memory of weights, sessions and batches, counted together.
 #pragma once
 
-#include "model/model.h"
+#include "ordo.h"
 
 namespace ordo {
+
+// Four fifths of the memory available to this process (io/control_group.h), in bytes.
+std::uint64_t default_memory_limit();
 
 std::uint64_t weight_bytes(const Model::Impl& model); // in memory
 

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
-// The accessors of a Model: ordo.h.
+// The accessors of a Model: ordo.h, model_access.h.
+#include "model/model_access.h"
+
 #include "core/error.h"
 #include "encoding/base/registry.h"
-#include "model/model.h"
+#include "model/stack.h"
 
 namespace ordo {
 
@@ -11,9 +13,36 @@ Model::Model(Model&&) noexcept = default;
 Model& Model::operator=(Model&&) noexcept = default;
 Model::~Model() = default;
 
-const Model::Impl& ModelAccess::of(const Model& model) {
-    if (!model.impl_) fail(ErrorCode::usage, "model: expected one that holds weights, found one that was moved from");
-    return *model.impl_;
+struct ModelAccess {
+    static const Model::Impl& of(const Model& model) {
+        if (!model.impl_)
+            fail(ErrorCode::usage, "model: expected one that holds weights, found one that was moved from");
+        return *model.impl_;
+    }
+};
+const Model::Impl& impl_of(const Model& model) {
+    return ModelAccess::of(model);
+}
+const Blueprint& blueprint_of(const Model& model) {
+    return impl_of(model).blueprint;
+}
+const EncodingStack& encodings_of(const Model& model) {
+    return impl_of(model).encodings;
+}
+const Tokenizer* tokenizer_of(const Model& model) {
+    return impl_of(model).tokenizer.get();
+}
+const SpecialTokens& special_tokens_of(const Model& model) {
+    return impl_of(model).special;
+}
+const std::string& where_of(const Model& model) {
+    return impl_of(model).where;
+}
+std::span<const TensorSpec> tensor_specs(const Model& model) {
+    return impl_of(model).tensors->specs();
+}
+void read_tensor(const Model& model, std::string_view name, std::span<float> out) {
+    impl_of(model).read(name, out);
 }
 
 int Model::vocab_size() const {

@@ -3,6 +3,7 @@
 
 #include "core/error.h"
 #include "io/json_writer.h"
+#include "model/tensor_memory.h"
 
 namespace ordo {
 

@@ -16,7 +16,7 @@
 #pragma once
 
 #include "io/safetensors.h"
-#include "model/model.h"
+#include "model/model_access.h"
 
 namespace ordo {
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "core/pace.h"
-#include "model/model.h"
+#include "model/stack.h"
 
 namespace ordo {
 

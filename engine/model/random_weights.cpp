@@ -4,7 +4,7 @@
 #include "core/parallel.h"
 #include "encoding/base/initial.h"
 #include "io/half.h"
-#include "model/model.h"
+#include "model/stack.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "core/error.h"
 #include "core/random.h"
+#include "ordo.h"
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 namespace ordo {

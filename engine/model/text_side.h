@@ -2,6 +2,7 @@
 // The link between text and a model: its tokenizer, and the special tokens of its files.
 #pragma once
 
+#include "ordo.h"
 #include "text/tokenizer.h"
 
 #include <algorithm>

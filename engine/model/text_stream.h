@@ -2,7 +2,7 @@
 // Passes bytes that arrive token by token on as text.
 #pragma once
 
-#include "ordo.h"
+#include "rows.h"
 
 namespace ordo {
 

@@ -2,7 +2,7 @@
 // Activation functions of feed-forward layers.
 #pragma once
 
-#include "ordo.h"
+#include "rows.h"
 
 namespace ordo {
 

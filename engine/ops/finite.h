@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "ordo.h"
+#include "rows.h"
 
 namespace ordo {
 

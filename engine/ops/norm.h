@@ -2,7 +2,7 @@
 // Normalisation of rows.
 #pragma once
 
-#include "ordo.h"
+#include "rows.h"
 
 namespace ordo {
 

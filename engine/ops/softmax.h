@@ -2,7 +2,7 @@
 // Softmax over the visible part of a row, and the cap of scores before it.
 #pragma once
 
-#include "ordo.h"
+#include "rows.h"
 
 namespace ordo {
 

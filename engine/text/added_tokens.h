@@ -4,7 +4,7 @@
 // unmarked ones, even where no normalizer changes the text.
 #pragma once
 
-#include "ordo.h"
+#include "rows.h"
 #include "text/normalizer.h"
 
 #include <array>

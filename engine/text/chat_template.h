@@ -4,7 +4,7 @@
 // message. Other templates are refused by name.
 #pragma once
 
-#include "ordo.h"
+#include "rows.h"
 
 #include <optional>
 #include <span>

@@ -2,7 +2,7 @@
 // The merges of a BPE, applied to one piece in O(n log n).
 #pragma once
 
-#include "ordo.h"
+#include "rows.h"
 
 #include <cstdint>
 #include <vector>

@@ -7,6 +7,7 @@
 #include "text/regex.h"
 #include "text/unicode.h"
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 

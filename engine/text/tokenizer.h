@@ -5,7 +5,7 @@
 // byte-level BPE decodes to exactly these bytes; other tokenizers lose what their normalizers and vocabularies drop.
 #pragma once
 
-#include "ordo.h"
+#include "rows.h"
 
 #include <memory>
 #include <string>

@@ -2,7 +2,7 @@
 // The tokens of a model with their spellings in its file, and the id of each spelling.
 #pragma once
 
-#include "ordo.h"
+#include "rows.h"
 #include "text/packed_strings.h"
 
 namespace ordo {

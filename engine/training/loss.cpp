@@ -2,6 +2,7 @@
 #include "training/loss.h"
 
 #include "core/parallel.h"
+#include "kernels/kernels.h"
 #include "ops/softmax.h"
 #include "ops/sums.h"
 

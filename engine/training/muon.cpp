@@ -2,7 +2,8 @@
 #include "training/muon.h"
 
 #include "kernels/kernels.h"
-#include "model/model.h"
+#include "model/model_access.h"
+#include "model/stack.h"
 
 #include <algorithm>
 #include <cmath>

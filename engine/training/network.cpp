@@ -4,6 +4,7 @@
 #include "core/error.h"
 #include "core/number.h"
 #include "encoding/base/stack.h"
+#include "model/memory_limit.h"
 #include "model/sequence.h"
 #include "training/loss.h"
 

@@ -4,7 +4,7 @@
 
 #include "core/tensor.h"
 #include "encoding/base/stack.h"
-#include "model/model.h"
+#include "model/model_access.h"
 
 namespace ordo {
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "layers/layer.h"
+#include "model/stack.h"
 #include "training/parameters.h"
 
 namespace ordo {

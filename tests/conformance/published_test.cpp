@@ -6,7 +6,7 @@
 //   ORDO_T5    google-t5/t5-small
 // The figures come from the repository huggingface/transformers. Each names its file and the commit at which it was
 // read. The functions that compute them are first tested on tests/families, whose figures are known.
-#include "model/model.h"
+#include "model/model_access.h"
 #include "tests/formats/family_run.h"
 
 #include <cstdlib>
@@ -133,17 +133,17 @@ std::string sizes(int vocab_size, int n_layers, int d_model) {
 
 // The reason why a model is not the checkpoint; empty if it may be.
 std::string other_than(const Checkpoint& wanted, const Model& model) {
-    const Blueprint& b = impl_of(model).blueprint;
+    const Blueprint& b = blueprint_of(model);
     const std::string expected = sizes(wanted.vocab_size, wanted.n_layers, wanted.d_model),
                       found = sizes(b.vocab_size, b.n_layers, b.d_model);
     return found == expected ? ""
-                             : std::string(wanted.variable) + "=" + impl_of(model).where + ": expected " + wanted.name +
+                             : std::string(wanted.variable) + "=" + where_of(model) + ": expected " + wanted.name +
                                    " (" + expected + "), found " + found;
 }
 
 TEST(PublishedFigures, AreNotHeldAgainstAnotherModel) {
     const Model model = Model::load(test::family("gpt2"));
-    const Blueprint& b = impl_of(model).blueprint;
+    const Blueprint& b = blueprint_of(model);
     EXPECT_EQ(other_than({"ORDO_GPT2", "it", b.vocab_size, b.n_layers, b.d_model}, model), "");
     const std::string text = other_than({"ORDO_GPT2", "openai-community/gpt2", 50257, 12, 768}, model);
     EXPECT_NE(text.find("ORDO_GPT2=tests/families/gpt2"), text.npos) << text;
@@ -165,7 +165,7 @@ protected:
         if (const std::string other = other_than(wanted, *model); !other.empty()) FAIL() << other;
         model_ = std::move(model);
     }
-    Tokens framed(const char* text) const { return encode_framed(*impl_of(*model_).tokenizer, text, false); }
+    Tokens framed(const char* text) const { return encode_framed(*tokenizer_of(*model_), text, false); }
     std::string answer(const char* text, int most) const {
         GenerateOptions options;
         options.max_tokens = most;

@@ -117,7 +117,7 @@ class EncodingContract : public ::testing::TestWithParam<Case> {
 protected:
     EncodingContract() {
         for (int i = 0; i < length; ++i) // 0 0 0 1 1 1 ..., up to the encoding's last segment
-            segments_.push_back(i / 3 % std::min(3, impl_of(model_).encodings.max_segment()));
+            segments_.push_back(i / 3 % std::min(3, encodings_of(model_).max_segment()));
     }
     Rows logits(int chunk = length, int first_position = 0) const {
         return logits_of(model_, tokens_, chunk, first_position, segments_);
@@ -172,7 +172,7 @@ TEST_P(CausalContract, TheFutureChangesNothing) {
 
 TEST_P(EncodingContract, ShiftingAllPositionsDoesWhatItDeclares) {
     const Rows base = logits();
-    const int invariant_below = impl_of(model_).encodings.shift_invariant_below();
+    const int invariant_below = encodings_of(model_).shift_invariant_below();
     // Beyond FIRE's threshold scores change gradually, but still by more than rounding errors.
     const double least = invariant_below > 0 ? 1e-4 : 1e-2;
     for (const int shift : {1, 17, 50}) {
@@ -215,7 +215,7 @@ TEST_P(CausalContract, EvictingEqualsNeverHavingFed) {
         }
         session.evict(first, count);
         EXPECT_EQ(session.size(), length - count);
-        if (impl_of(model).encodings.moments() & moment_observe)
+        if (encodings_of(model).moments() & moment_observe)
             continue; // the gates of evicted tokens stay in the sums of others
         Session other(model, sizes);
         if (from > 0) other.feed(all.first(from), {.segments = segments.first(from)});
@@ -253,7 +253,7 @@ TEST(Evicting, IsForEncodingsWhoseKeysHoldNoAbsolutePosition) {
     for (const EncodingInfo* info : registered_encodings()) {
         SCOPED_TRACE(info->name);
         const Model model = random_model(small_blueprint(), std::string(info->name), 36);
-        const EncodingStack& encodings = impl_of(model).encodings;
+        const EncodingStack& encodings = encodings_of(model);
         const bool can = Session(model).can_evict();
         if ((encodings.moments() & moment_embed) && !encodings.shift_invariant()) {
             EXPECT_FALSE(can);
@@ -282,7 +282,7 @@ TEST(Evicting, IsForThoseOfThemThatKnowHow) {
 
 // `ordo encodings` prints these facts about cached keys.
 TEST_P(EncodingContract, RotatesTheRolesThatItNamesAndCountsOperationsFor) {
-    const EncodingStack& encodings = impl_of(model_).encodings;
+    const EncodingStack& encodings = encodings_of(model_);
     for (const Role role : {Role::query, Role::key}) {
         bool changed = false, named = false, counted = false;
         for (int layer = 0; layer < encodings.dims().n_layers; ++layer)
@@ -301,8 +301,8 @@ TEST_P(EncodingContract, ItsSpecMakesTheSameModel) {
     const std::string canonical = model_.encoding();
     const EncodingStack again(canonical, blueprint_.dims());
     EXPECT_EQ(again.spec(), canonical);
-    EXPECT_EQ(again.moments(), impl_of(model_).encodings.moments());
-    EXPECT_EQ(again.max_position(), impl_of(model_).encodings.max_position());
+    EXPECT_EQ(again.moments(), encodings_of(model_).moments());
+    EXPECT_EQ(again.max_position(), encodings_of(model_).max_position());
     EXPECT_EQ(difference(logits_of(random_model(blueprint_, canonical, 31), tokens_, length, 0, segments_), logits()),
               0);
 }

@@ -3,6 +3,7 @@
 #include "tests/encoding/bias_formula.h"
 
 #include <cmath>
+#include <tuple>
 
 namespace ordo {
 namespace kerple_test {

@@ -3,6 +3,7 @@
 #include "tests/encoding/one_oracle.h"
 
 #include <cmath>
+#include <tuple>
 
 namespace ordo::reference {
 namespace reference_rotation_test {

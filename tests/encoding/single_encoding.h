@@ -5,6 +5,7 @@
 
 #include "core/random.h"
 #include "core/tensor.h"
+#include "encoding.h"
 
 #include <gtest/gtest.h>
 

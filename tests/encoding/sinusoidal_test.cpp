@@ -2,6 +2,7 @@
 // Compares sinusoidal positions with published numbers and with their own theorems.
 
 #include "core/tensor.h"
+#include "encoding.h"
 
 #include <gtest/gtest.h>
 

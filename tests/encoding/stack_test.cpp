@@ -3,6 +3,7 @@
 #include "encoding/base/stack.h"
 
 #include "core/tensor.h"
+#include "ordo.h"
 
 #include <gtest/gtest.h>
 

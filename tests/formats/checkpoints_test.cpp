@@ -100,7 +100,7 @@ TEST_F(Checkpoints, BaseClassesHaveNoHead) {
         });
         const Model model = Model::load(folder_.path());
         EXPECT_THROW(Session(model).feed(std::vector<Token>{1}), Error);
-        EXPECT_EQ(to_json(impl_of(model).blueprint).find("head_bias"), std::string::npos);
+        EXPECT_EQ(to_json(blueprint_of(model)).find("head_bias"), std::string::npos);
     }
 }
 

@@ -69,7 +69,7 @@ TEST_P(Families, TakeAnotherEncodingIfForced) {
     LoadOptions options;
     options.dtype = "f32";
     const Model as_trained = Model::load(folder, options);
-    const Dims dims = impl_of(as_trained).blueprint.dims();
+    const Dims dims = blueprint_of(as_trained).dims();
     for (const char* spec : {"none", "alibi", "rope:theta=700", "sinusoidal", "pattern(rope,none)"}) {
         SCOPED_TRACE(spec);
         options.encoding = spec;
@@ -83,7 +83,7 @@ TEST_P(Families, TakeAnotherEncodingIfForced) {
         }
         options.force_encoding = true;
         const Model model = Model::load(folder, options);
-        const Blueprint& b = impl_of(model).blueprint;
+        const Blueprint& b = blueprint_of(model);
         if (!b.encoder.empty()) continue; // its logits depend on an input
         const reference::Tensors tensors = tensors_of(model);
         const std::vector<Token> tokens = random_tokens(12, b.vocab_size, 3);

@@ -6,7 +6,7 @@
 #include "formats/source.h"
 #include "io/blocks.h"
 #include "io/half.h"
-#include "model/model.h"
+#include "model/stack.h"
 
 #include <cmath>
 #include <cstring>

@@ -125,7 +125,7 @@ TEST_P(GgufBert, GivesTheStatesOfItsTranscription) {
     std::vector<std::string> warnings;
     const Model model = bert_file(family).load(warnings);
     EXPECT_TRUE(warnings.empty()) << warnings.front();
-    EXPECT_FALSE(impl_of(model).blueprint.head); // the converter drops the head of a masked language model
+    EXPECT_FALSE(blueprint_of(model).head); // the converter drops the head of a masked language model
     int cases = 0;
     for (const Json& given : test::read_cases(test::family(family))) {
         const auto tokens = static_cast<int>(given.at("tokens").size());

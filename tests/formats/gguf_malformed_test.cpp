@@ -2,6 +2,8 @@
 // Malformed files that have broken other GGUF readers: G1 to G20.
 #include "tests/formats/gguf_bytes.h"
 
+#include <limits>
+
 namespace {
 
 using namespace ordo;

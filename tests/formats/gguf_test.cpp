@@ -3,6 +3,8 @@
 #include "tests/formats/gguf_bytes.h"
 #include "tests/temp_dir.h"
 
+#include <limits>
+
 namespace {
 
 using namespace ordo;

@@ -3,6 +3,8 @@
 // inputs), and the contents of a converted file.
 #include "tests/formats/hugging_face_folder.h"
 
+#include <tuple>
+
 namespace ordo {
 namespace {
 

@@ -24,8 +24,8 @@ TEST_F(HuggingFace, SpecialTokensComeFromTheFiles) {
              R"({"eos_token_id": [3, 2, 900], "bos_token_id": 1, "do_sample": true, "temperature": 0.6, "top_k": 20})");
     model = Model::load(folder_.path());
     EXPECT_EQ(model.start_of_text(), 1);
-    EXPECT_EQ(impl_of(model).special.end, (std::vector<Token>{3, 2})); // this model has no token 900
-    EXPECT_EQ(impl_of(model).special.padding, 3);
+    EXPECT_EQ(special_tokens_of(model).end, (std::vector<Token>{3, 2})); // this model has no token 900
+    EXPECT_EQ(special_tokens_of(model).padding, 3);
     EXPECT_FLOAT_EQ(model.sampling().temperature, 0.6f);
     EXPECT_EQ(model.sampling().top_k, 20);
     EXPECT_FLOAT_EQ(model.sampling().min_p, 0);

@@ -18,7 +18,7 @@ void ask(const Model& model) {
     const Token tokens[] = {0, last, last / 2};
     session.feed(std::span(tokens).first(2));
     // A bidirectional model takes its input in one call.
-    if (!impl_of(model).blueprint.bidirectional()) session.feed(std::span(tokens).last(1));
+    if (!blueprint_of(model).bidirectional()) session.feed(std::span(tokens).last(1));
 }
 
 } // namespace

@@ -3,7 +3,7 @@
 // guard the texts, with every instruction set of the machine.
 #include "core/parallel.h"
 #include "io/file.h"
-#include "model/model.h"
+#include "model/stack.h"
 #include "tests/kernels/sets.h"
 
 #include <gtest/gtest.h>
@@ -58,8 +58,8 @@ protected:
 TEST_P(ShippedWeights, AreTheSameTrunkWithAnotherEncoding) {
     const Model model = Model::load(file());
     const Model first = Model::load(weights / "none.safetensors");
-    EXPECT_EQ(to_json(impl_of(model).blueprint), to_json(impl_of(first).blueprint));
-    EXPECT_EQ(model.encoding(), EncodingStack(GetParam().spec, impl_of(model).blueprint.dims()).spec());
+    EXPECT_EQ(to_json(blueprint_of(model)), to_json(blueprint_of(first)));
+    EXPECT_EQ(model.encoding(), EncodingStack(GetParam().spec, blueprint_of(model).dims()).spec());
     for (const char* key : {"corpus", "corpus.sha256", "seed", "tokens", "batch", "lr", "recipe.optimizer",
                             "recipe.products", "recipe.tokenizer.sha256", "validation.sha256", "keep"}) {
         EXPECT_FALSE(model.metadata(key).empty()) << key;

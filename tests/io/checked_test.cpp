@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "io/checked.h"
 
+#include <limits>
+
 #include <gtest/gtest.h>
 
 namespace {

@@ -4,6 +4,7 @@
 #include "io/base_name.h"
 #include "tests/temp_dir.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <gtest/gtest.h>
 #include <sys/socket.h>

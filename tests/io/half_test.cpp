@@ -4,6 +4,7 @@
 
 #include "core/random.h"
 
+#include <algorithm>
 #include <cmath>
 #include <gtest/gtest.h>
 #include <limits>

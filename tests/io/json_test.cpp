@@ -2,8 +2,10 @@
 #include "io/json_writer.h"
 #include "tests/json.h"
 
+#include <algorithm>
 #include <cmath>
 #include <gtest/gtest.h>
+#include <limits>
 
 namespace {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Heads with weights set by hand, so that the expected attention is known.
-#include "model/model.h"
+#include "model/stack.h"
 #include "tests/lab/lab_run.h"
 #include "tools/lab/shipped/attention_scores.h"
 
@@ -159,7 +159,7 @@ TEST_F(LabAttention, OfShippedWeightsEachHeadHasItsScoresAndAMap) {
     const Result result =
         test::run(attention_experiment, {"--model", "weights/rope.safetensors", "--prompt", "A dog saw a dog."});
     const Model model = Model::load("weights/rope.safetensors");
-    const Blueprint& b = impl_of(model).blueprint;
+    const Blueprint& b = blueprint_of(model);
     const tools::Figures& table = test::table(result, "heads");
     EXPECT_EQ(table.rows.size(), 3u * static_cast<std::size_t>(b.n_layers * b.n_heads));
     for (const auto& row : table.rows) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "model/model.h"
+#include "model/model_access.h"
 #include "tests/lab/lab_run.h"
 #include "tests/temp_dir.h"
 #include "tests/tools/child.h"
@@ -76,7 +76,7 @@ protected:
 // The base that is equivalent to bloc97's scaling.
 double ntk_base(double factor) {
     const Model model = Model::load(ordo::test::model_file("random"));
-    const double width = impl_of(model).blueprint.d_head;
+    const double width = blueprint_of(model).d_head;
     return 500 * std::pow(factor, width / (width - 2));
 }
 

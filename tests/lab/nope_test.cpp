@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "encoding/base/registry.h"
-#include "model/model.h"
+#include "model/model_access.h"
 #include "tests/lab/lab_run.h"
 #include "tests/model/small_models.h"
 #include "tools/lab/claims/counting.h"

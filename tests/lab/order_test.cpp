@@ -2,6 +2,8 @@
 #include "encoding/base/registry.h"
 #include "tests/lab/lab_run.h"
 
+#include <tuple>
+
 namespace ordo::lab {
 namespace {
 

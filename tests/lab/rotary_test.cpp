@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "tests/lab/lab_run.h"
 
+#include <tuple>
+
 namespace ordo::lab {
 namespace {
 

@@ -2,7 +2,7 @@
 // Compares every file of generate.cpp with its entry in manifest.csv. ORDO_MALFORMED=DIR keeps the files.
 #include "core/random.h"
 #include "io/safetensors.h"
-#include "model/model.h"
+#include "model/model_access.h"
 #include "tests/malformed/files.h"
 #include "tests/sanitizer.h"
 #include "tests/temp_dir.h"

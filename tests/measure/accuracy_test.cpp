@@ -107,8 +107,7 @@ TEST_P(WeightTypeGates, HalvesComputeWhatTheirWeightsInF32Do) {
     const Model shipped = load(file(), "f32");
     for (const auto type : {WeightType::f16, WeightType::bf16}) {
         TensorMemory tensors = floats_of(shipped);
-        ModelFile halves{
-            impl_of(shipped).blueprint, shipped.encoding(), shipped.metadata("tokenizer"), {}, {}, {}, type};
+        ModelFile halves{blueprint_of(shipped), shipped.encoding(), shipped.metadata("tokenizer"), {}, {}, {}, type};
         halves.specs.assign(tensors.specs().begin(), tensors.specs().end());
         for (std::size_t i = 0; i < halves.specs.size(); ++i) halves.values.push_back(tensors.view(i));
         write_model(dir / "halves", halves);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The cost of a load, worked out by hand for a small trunk, and the measurement of the limits.
 #include "core/parallel.h"
-#include "model/model.h"
+#include "model/stack.h"
 #include "tools/measure/limits.h"
 #include "tools/measure/predict.h"
 #include "tools/measure/shapes.h"

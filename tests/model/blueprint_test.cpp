@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "formats/architecture.h"
-#include "model/model.h"
+#include "model/model_access.h"
 
 #include <gtest/gtest.h>
 #include <set>

@@ -94,7 +94,7 @@ protected:
     // The oracle's logits for an input and the tokens that follow.
     static Rows expected(const Model& m, std::span<const Token> input, std::span<const Token> tokens,
                          std::span<const int> padding = {}) {
-        const Blueprint& b = impl_of(m).blueprint;
+        const Blueprint& b = blueprint_of(m);
         const reference::Tensors all = tensors_of(m);
         const reference::Oracles of_decoder(m.encoding(), b.dims(), all);
         EXPECT_TRUE(of_decoder.complete());
@@ -199,7 +199,7 @@ TEST_P(EncoderDecoders, AreWrittenAndReadAgain) {
     }
     write_model(folder / "m.safetensors", file);
     const Model again = Model::load(folder / "m.safetensors");
-    EXPECT_EQ(to_json(impl_of(again).blueprint), to_json(GetParam().blueprint));
+    EXPECT_EQ(to_json(blueprint_of(again)), to_json(GetParam().blueprint));
     Session a(m, {40}), b(again, {40});
     a.encode(input_);
     b.encode(input_);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Compares filled masks and embedded texts with the oracle, and a decoder's answer to an encoder's text with a session.
-#include "model/model.h"
+#include "model/stack.h"
 #include "tests/expect_error.h"
 #include "tests/model/small_models.h"
 #include "tests/model/word_tokenizer.h"
@@ -43,7 +43,7 @@ TEST(Fill, GivesTheLikeliestTokensOfEachBlank) {
     const reference::Tensors tensors = tensors_of(model);
     const reference::Oracles oracles(model.encoding(), masked().dims(), tensors);
     const reference::Matrix logits =
-        reference::Transformer(impl_of(model).blueprint, tensors, oracles).logits(input_of(filled.tokens));
+        reference::Transformer(blueprint_of(model), tensors, oracles).logits(input_of(filled.tokens));
     for (std::size_t i = 0; i < 2; ++i) {
         const Blank& blank = filled.blanks[i];
         EXPECT_EQ(blank.index, i == 0 ? 2 : 4);
@@ -88,7 +88,7 @@ TEST(Embed, PoolsTheStatesThatTheHeadReads) {
     const reference::Tensors tensors = tensors_of(model);
     const reference::Oracles oracles(model.encoding(), masked().dims(), tensors);
     const reference::Matrix states =
-        reference::Transformer(impl_of(model).blueprint, tensors, oracles).finished(input_of(tokens));
+        reference::Transformer(blueprint_of(model), tensors, oracles).finished(input_of(tokens));
     const auto expected = [&](Pooling pooling, int j) {
         if (pooling != Pooling::mean) return states.at(pooling == Pooling::first ? 0 : states.rows - 1, j);
         double sum = 0;
@@ -149,7 +149,7 @@ TEST(Answers, AreWhatTheDecoderSaysToTheText) {
     EXPECT_FALSE(expected.empty());
     const std::vector<float> vector = embed(model, "the cat sat", {Pooling::mean, false});
     const reference::Matrix encoded =
-        encoded_by_oracle(impl_of(model).blueprint, model.encoding(), tensors_of(model), input);
+        encoded_by_oracle(blueprint_of(model), model.encoding(), tensors_of(model), input);
     for (int j = 0; j < encoded.cols; ++j) {
         double mean = 0;
         for (int i = 0; i < encoded.rows; ++i) mean += encoded.at(i, j) / encoded.rows;

@@ -39,7 +39,7 @@ TEST(MemoryLimit, NamesTheWidestTypeThatFits) {
     for (const WeightType type : {WeightType::f16, WeightType::q8_0, WeightType::q4_0}) {
         const std::string name(name_of(type));
         SCOPED_TRACE(name);
-        const std::uint64_t bytes = packed_bytes(impl_of(model).tensors->specs(), type);
+        const std::uint64_t bytes = packed_bytes(tensor_specs(model), type);
         options.dtype.clear();
         options.max_memory = bytes;
         const std::string text = refusal(dir / "m", options);

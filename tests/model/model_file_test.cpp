@@ -16,7 +16,7 @@ protected:
     ModelFile content(const Model& model) {
         TensorMemory& tensors = floats_.emplace_back(floats_of(model));
         ModelFile file;
-        file.blueprint = impl_of(model).blueprint;
+        file.blueprint = blueprint_of(model);
         file.encoding = model.encoding();
         file.specs.assign(tensors.specs().begin(), tensors.specs().end());
         for (std::size_t i = 0; i < file.specs.size(); ++i) file.values.push_back(tensors.view(i));
@@ -64,7 +64,7 @@ TEST_F(ModelFiles, WhatIsWrittenIsWhatIsRead) {
     write_model(path_, file);
     const Model read = Model::load(path_);
     EXPECT_EQ(read.encoding(), model.encoding());
-    EXPECT_EQ(to_json(impl_of(read).blueprint), to_json(impl_of(model).blueprint));
+    EXPECT_EQ(to_json(blueprint_of(read)), to_json(blueprint_of(model)));
     EXPECT_EQ(read.metadata("corpus"), "tales");
     EXPECT_EQ(read.metadata("loss"), "1.25");
     EXPECT_EQ(read.metadata("ordo.format"), "1");
@@ -185,7 +185,7 @@ TEST_F(ModelFiles, AnotherEncodingMustBeForced) {
         expect_load_error(ErrorCode::usage, "force it", asking(other), ErrorReason::other_encoding);
         EXPECT_TRUE(warnings_.empty());
         const Model forced = Model::load(path_, asking(other, true));
-        EXPECT_EQ(forced.encoding(), EncodingStack(other, impl_of(model).blueprint.dims()).spec());
+        EXPECT_EQ(forced.encoding(), EncodingStack(other, blueprint_of(model).dims()).spec());
         EXPECT_EQ(warnings_.size(), 1u);
         EXPECT_GT(difference(logits(forced), logits(model)), 1e-3) << other;
     }

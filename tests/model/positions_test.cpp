@@ -20,7 +20,7 @@ Blueprint grouped() {
 
 Rows expected(const Model& model, const std::vector<Token>& tokens, const std::vector<int>& positions, int axes = 1,
               int session_length = 0) {
-    const Blueprint& b = impl_of(model).blueprint;
+    const Blueprint& b = blueprint_of(model);
     const reference::Tensors tensors = tensors_of(model);
     const reference::Oracles oracles(model.encoding(), b.dims(), tensors,
                                      session_length == 0 ? static_cast<int>(tokens.size()) : session_length);

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "core/random.h"
-#include "model/model.h"
+#include "model/stack.h"
 #include "tests/reference.h"
 #include "tests/sanitizer.h"
 

@@ -27,7 +27,7 @@ std::vector<float> last(Session& session, std::span<const Token> tokens, const T
 
 // The oracle's logits after the last of the tokens, for a text of this length.
 std::vector<float> expected(const Model& model, std::span<const Token> tokens, int length) {
-    const Blueprint& b = impl_of(model).blueprint;
+    const Blueprint& b = blueprint_of(model);
     const reference::Tensors tensors = tensors_of(model);
     const reference::Oracles oracles(model.encoding(), b.dims(), tensors, length);
     reference::Input in{{tokens.begin(), tokens.end()}, {}, {}};

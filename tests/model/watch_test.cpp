@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 #include <mutex>
+#include <type_traits>
 
 namespace ordo {
 namespace {
@@ -96,7 +97,7 @@ TEST_P(Watching, ShowsWhatTheOracleHas) {
                 for (const std::vector<float>& row : found) {
                     double sum = 0;
                     for (const float w : row) sum += w;
-                    if (impl_of(model).encodings.layer(layer).moments() & moment_sink)
+                    if (encodings_of(model).layer(layer).moments() & moment_sink)
                         EXPECT_LT(sum, 1);
                     else
                         EXPECT_NEAR(sum, 1, 1e-5);
@@ -150,7 +151,7 @@ TEST(WatchingASession, ChangesNoBitOfTheLogits) {
             for (const float w : row) sum += w;
             EXPECT_EQ(first_key, 0);
             EXPECT_EQ(static_cast<int>(row.size()), query + 1);
-            const bool sink = (impl_of(model).encodings.layer(layer).moments() & moment_sink) != 0;
+            const bool sink = (encodings_of(model).layer(layer).moments() & moment_sink) != 0;
             if (sink)
                 EXPECT_LT(sum, 1) << encoding << head;
             else

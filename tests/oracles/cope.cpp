@@ -5,6 +5,7 @@
 // the sum continues to the row's end. The listing also limits p to the last row of e, and does not scale the query.
 #include "tests/oracle.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace ordo::reference {

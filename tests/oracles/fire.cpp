@@ -5,6 +5,7 @@
 // later of the two positions, so that the fraction stays below one.
 #include "tests/oracle.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace ordo::reference {

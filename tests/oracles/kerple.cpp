@@ -4,6 +4,7 @@
 // the exponent below 2.
 #include "tests/oracle.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace ordo::reference {

@@ -4,6 +4,7 @@
 // i-th exp(i log(base) / max(n - 1, 1)). All sines come first, then all cosines, then a zero if d is odd.
 #include "tests/oracle.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace ordo::reference {

@@ -4,6 +4,7 @@
 // `distance`, where the last begins. If a query also sees later keys, half of all buckets are for these.
 #include "tests/oracle.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace ordo::reference {

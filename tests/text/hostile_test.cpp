@@ -4,6 +4,8 @@
 #include "core/error.h"
 #include "text/tokenizer.h"
 
+#include <exception>
+
 #include <gtest/gtest.h>
 
 namespace ordo {

@@ -8,7 +8,9 @@
 #include "text/tokenizer.h"
 
 #include <cstdio>
+#include <cstdlib>
 #include <ctime>
+#include <exception>
 #include <gtest/gtest.h>
 #include <map>
 

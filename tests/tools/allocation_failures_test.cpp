@@ -5,6 +5,7 @@
 // ends with exit code 4 and one line that says so. The run after it behaves like the first.
 // The test watches C++'s operator new by replacing it in this program.
 #include "core/parallel.h"
+#include "ordo.h"
 #include "tests/tools/child.h"
 #include "tests/tools/models.h"
 #include "tools/cli/dispatch.h"

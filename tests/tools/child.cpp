@@ -4,6 +4,7 @@
 #include "tests/sanitizer.h"
 #include "tests/tools/models.h"
 
+#include <algorithm>
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <poll.h>

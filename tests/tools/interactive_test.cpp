@@ -3,6 +3,7 @@
 #include "tests/tools/models.h"
 #include "tests/tools/terminal.h"
 
+#include <algorithm>
 #include <chrono>
 #include <gtest/gtest.h>
 #include <regex>

@@ -3,6 +3,8 @@
 #include "tests/tools/terminal.h"
 #include "tools/terminal/output.h"
 
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 namespace ordo::test {

@@ -4,6 +4,7 @@
 #include "tests/temp_dir.h"
 #include "tools/cli/process.h"
 
+#include <algorithm>
 #include <gtest/gtest.h>
 #include <pthread.h>
 

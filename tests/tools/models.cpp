@@ -2,6 +2,8 @@
 #include "tests/tools/models.h"
 
 #include "model/model_file.h"
+#include "model/stack.h"
+#include "model/tensor_memory.h"
 #include "tests/temp_dir.h"
 
 #include <cmath>

@@ -4,6 +4,7 @@
 #include "tests/tools/child.h"
 #include "tests/tools/models.h"
 
+#include <algorithm>
 #include <cmath>
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // How the program reads texts: line ends, a typed beginning, and the number of bytes.
-#include "model/model.h"
+#include "model/model_access.h"
 #include "tests/formats/hugging_face_folder.h"
 #include "tests/tools/child.h"
 #include "tests/tools/models.h"

@@ -5,9 +5,11 @@
 #include "tests/tools/child.h"
 #include "tests/tools/models.h"
 
+#include <algorithm>
 #include <cmath>
 #include <gtest/gtest.h>
 #include <numbers>
+#include <tuple>
 
 namespace {
 

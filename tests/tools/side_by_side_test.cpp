@@ -4,6 +4,7 @@
 #include "tests/tools/models.h"
 #include "tests/tools/terminal.h"
 
+#include <algorithm>
 #include <cmath>
 #include <gtest/gtest.h>
 #include <regex>

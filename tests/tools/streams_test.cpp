@@ -4,8 +4,10 @@
 #include "tests/tools/models.h"
 #include "tests/tools/terminal.h"
 
+#include <algorithm>
 #include <future>
 #include <gtest/gtest.h>
+#include <thread>
 
 namespace {
 

@@ -3,6 +3,7 @@
 
 #include "tests/tools/models.h"
 
+#include <algorithm>
 #include <csignal>
 #include <poll.h>
 #include <pty.h>

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // --tokenizer of ordo generate and ordo convert. The continuation of tests/families/gpt-neo-bin is known from its
 // transcription (expected.json). The folder has no tokenizer.
+#include "model/model_access.h"
+#include "ordo.h"
 #include "tests/tools/child.h"
 #include "tests/tools/models.h"
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Training separates documents with the end-of-text token. A tokenizer without this token is refused.
 #include "model/model_file.h"
+#include "model/stack.h"
 #include "tests/temp_dir.h"
 #include "tests/train/small_run.h"
 #include "text/tokenizer.h"
@@ -69,7 +70,7 @@ TEST_F(Training, AnEmbeddingWithMoreRowsThanTokensIsGoneOnWith) {
     const Model model = random_model(b, o.encoding, 5);
     ModelFile file{b, model.encoding(), make_byte_tokenizer()->to_json(), {}, {}, {}};
     std::vector<std::vector<float>> values;
-    for (const TensorSpec& spec : impl_of(model).tensors->specs()) {
+    for (const TensorSpec& spec : tensor_specs(model)) {
         std::size_t n = 1;
         for (const std::int64_t size : spec.shape) n *= static_cast<std::size_t>(size);
         impl_of(model).tensors->read(file.specs.size(), values.emplace_back(n));

@@ -2,6 +2,8 @@
 // Training at sizes with long sums that are not multiples of 8: rows of a batch, vocabulary, feed-forward width.
 #include "tests/train/small_run.h"
 
+#include <tuple>
+
 namespace ordo::train {
 namespace {
 

@@ -162,7 +162,7 @@ TEST(Trainer, TakesWeightsOfAnyTypeAndWritesThem) {
         trainer.save(directory / "model", name_of(type));
         const Model loaded = Model::load(directory / "model");
         const auto was = weights_of(model), is = weights_of(loaded);
-        const std::span<const TensorSpec> specs = impl_of(model).tensors->specs();
+        const std::span<const TensorSpec> specs = tensor_specs(model);
         for (std::size_t i = 0; i < specs.size(); ++i) { // matrices of halves are not rounded a second time
             const bool exact = type == WeightType::f32 || (!quantised(type) && type_within(type, specs[i]) == type);
             EXPECT_TRUE(!exact || was[i] == is[i]) << specs[i].name;

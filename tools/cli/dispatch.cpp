@@ -10,7 +10,9 @@
 
 #include <cerrno>
 #include <cstring>
+#include <exception>
 #include <filesystem>
+#include <new>
 #include <unistd.h>
 #include <vector>
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The table of options as --help, as Markdown and as a man page.
 #include "core/trimmed.h"
+#include "ordo.h"
 #include "tools/cli/options.h"
 #include "tools/terminal/columns.h"
 

@@ -4,6 +4,8 @@
 
 #include "tools/cli/options.h"
 
+#include <filesystem>
+
 namespace ordo::tools {
 
 inline constexpr Option prompt_options[] = {

@@ -6,7 +6,7 @@
 #include "core/parallel.h"
 #include "io/control_group.h"
 #include "kernels/kernels.h"
-#include "model/model.h"
+#include "model/model_access.h"
 #include "tools/measure/shapes.h"
 #include "tools/terminal/output.h"
 
@@ -15,6 +15,7 @@
 #include <fstream>
 #include <sched.h>
 #include <set>
+#include <system_error>
 #include <thread>
 
 namespace ordo::tools {
@@ -71,7 +72,7 @@ void apply_common(const Arguments& arguments) {
 void choose_threads(const Arguments& arguments, const Model& model) {
     constexpr std::size_t small = std::size_t{1} << 22; // parameters
     if (arguments.has("threads") || threads_of_environment() > 0) return;
-    if (bench::parameter_count(tensor_list(impl_of(model).blueprint)) < small) set_threads(1);
+    if (bench::parameter_count(tensor_list(blueprint_of(model))) < small) set_threads(1);
 }
 
 std::string version_text() {

@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <limits>
+#include <system_error>
 
 // With std::regex an argument of 100 KB would exhaust the stack.
 #define CXXOPTS_NO_REGEX

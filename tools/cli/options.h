@@ -3,7 +3,7 @@
 // so they always agree.
 #pragma once
 
-#include "ordo.h"
+#include "rows.h"
 
 #include <map>
 #include <optional>

@@ -6,6 +6,7 @@
 #include "encoding/base/spec.h"
 #include "tools/measure/shapes.h"
 
+#include <algorithm>
 #include <set>
 
 namespace ordo::lab {

@@ -12,6 +12,7 @@
 #include "tools/terminal/terminal.h"
 
 #include <algorithm>
+#include <system_error>
 
 namespace ordo::tools {
 

@@ -7,6 +7,7 @@
 #include "tools/terminal/output.h"
 
 #include <cmath>
+#include <filesystem>
 
 namespace ordo::lab {
 

@@ -66,7 +66,7 @@ endif
 
 # The engine computes, and has -O3 from its mode. A file that reads or prints compiles faster with less.
 ifneq ($(filter release arm64,$(MODE)),)
-reading := -O2
+reading := -O1
 programs := -O1
 $(BUILD)/tests/kernels/amx_emulated.o: LEVEL := -O3
 else ifneq ($(filter asan tsan,$(MODE)),)

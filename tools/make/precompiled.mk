@@ -23,11 +23,7 @@ $(call objects,$5): private PRECOMPILED := $(blind) -include $(BUILD)/precompile
 -include $(BUILD)/precompiled/$1/precompiled.h.d
 endef
 
-slow := $(filter-out engine/kernels/%,$(filter engine/%,$(LIB_SOURCES)))
-quick := $(filter engine/io/% engine/formats/% engine/text/%,$(slow))
-$(eval $(call precompiled,engine,engine/core/precompiled.h,,$(library),$(filter-out $(quick),$(slow))))
-$(eval $(call precompiled,formats,engine/core/precompiled.h,$(reading),$(library),$(quick)))
-$(eval $(call precompiled,models,models/precompiled.h,$(reading),$(library),$(filter models/%,$(LIB_SOURCES))))
+$(eval $(call precompiled,engine,engine/core/precompiled.h,,$(library),$(filter-out engine/kernels/%,$(LIB_SOURCES))))
 $(eval $(call precompiled,tools,tools/precompiled.h,$(programs),,$(TOOL_SOURCES) $(LAB_SOURCES) $(BENCH_SOURCES) $(MAINS)))
 ifeq ($(findstring clang,$(CXX)),)
 $(eval $(call precompiled,tests,tests/precompiled.h,$(programs),,$(filter-out tests/kernels/amx_emulated.cpp,$(TEST_SOURCES))))

@@ -2,7 +2,7 @@
 // The difference between a model's predictions and those of a reference, such as the same weights in f32.
 #pragma once
 
-#include "model/model.h"
+#include "model/model_access.h"
 
 namespace ordo::bench {
 

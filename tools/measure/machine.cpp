@@ -4,6 +4,7 @@
 #include "core/blas.h"
 #include "kernels/kernels.h"
 
+#include <algorithm>
 #include <fstream>
 #include <map>
 #include <sys/utsname.h>

@@ -4,6 +4,7 @@
 #include "core/parallel.h"
 #include "kernels/kernels.h"
 #include "layers/kv_cache.h"
+#include "model/stack.h"
 #include "tools/measure/overhead.h"
 #include "tools/measure/statistics.h"
 
@@ -134,12 +135,12 @@ Model timed(const Model& model, EncodingStack encodings, MomentClock& clock) {
 } // namespace
 
 Model timed(const Model& model, MomentClock& clock) {
-    return timed(model, impl_of(model).encodings, clock);
+    return timed(model, encodings_of(model), clock);
 }
 Model timed(const Model& model, std::unique_ptr<Encoding> encoding, MomentClock& clock) {
     std::vector<std::unique_ptr<Encoding>> items;
     items.push_back(std::move(encoding));
-    return timed(model, EncodingStack(std::move(items), impl_of(model).blueprint.n_layers), clock);
+    return timed(model, EncodingStack(std::move(items), blueprint_of(model).n_layers), clock);
 }
 
 } // namespace ordo::bench

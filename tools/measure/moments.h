@@ -2,7 +2,7 @@
 // A pass's calls of an encoding: their measured time, and the rates for comparison.
 #pragma once
 
-#include "model/model.h"
+#include "model/model_access.h"
 #include "tools/measure/predict.h"
 
 namespace ordo::bench {

@@ -7,6 +7,8 @@
 #include "core/random.h"
 #include "core/timer.h"
 #include "encoding/base/initial.h"
+#include "model/stack.h"
+#include "model/tensor_memory.h"
 #include "tools/measure/moments.h"
 #include "tools/measure/statistics.h"
 
@@ -141,7 +143,7 @@ namespace {
 // Times the calls of the encodings in separate passes: the clock must not slow down the compared passes.
 void time_moments(const Model& trunk, std::span<const Model> models, const Plan& plan, const Workload& load,
                   std::span<const Token> tokens, std::vector<EncodingCost>& costs) {
-    const Blueprint& b = impl_of(trunk).blueprint;
+    const Blueprint& b = blueprint_of(trunk);
     MomentClock clock;
     std::vector<Model> clocked;
     for (const Model& model : models) clocked.push_back(timed(model, clock));
@@ -151,7 +153,7 @@ void time_moments(const Model& trunk, std::span<const Model> models, const Plan&
     std::vector<std::array<std::vector<double>, PerMoment::count>> seconds(clocked.size());
     for (int round = -1; round < plan.rounds; ++round)
         for (const std::size_t i : order_of_round(clocked.size(), round)) {
-            if (impl_of(clocked[i]).encodings.moments() == 0) continue;
+            if (encodings_of(clocked[i]).moments() == 0) continue;
             seconds_of_pass(clocked[i], load, plan.chunk, tokens, [&] { clock.reset(); });
             const PerMoment found = clock.seconds();
             for (std::size_t m = 0; m < PerMoment::count && round >= 0; ++m) seconds[i][m].push_back(found.values[m]);
@@ -163,7 +165,7 @@ void time_moments(const Model& trunk, std::span<const Model> models, const Plan&
         return us;
     };
     const auto operations = [&](std::size_t i) {
-        return encoding_operations(b, impl_of(clocked[i]).encodings, load, plan.chunk);
+        return encoding_operations(b, encodings_of(clocked[i]), load, plan.chunk);
     };
     const auto rate = [&](std::size_t i) { return 1e6 * operations(i).sum() / moment_us(i).sum(); };
     const MomentRates rates{rate(costs.size()), rate(costs.size() + 1)};

@@ -2,7 +2,7 @@
 // The cost of each encoding: the same trunk runs with each of them in turn.
 #pragma once
 
-#include "model/model.h"
+#include "model/model_access.h"
 #include "tools/measure/predict.h"
 
 namespace ordo::bench {

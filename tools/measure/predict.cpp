@@ -2,7 +2,7 @@
 #include "tools/measure/predict.h"
 
 #include "layers/cache_format.h"
-#include "model/model.h"
+#include "model/stack.h"
 #include "tools/measure/training_speed.h"
 
 #include <algorithm>

@@ -5,6 +5,7 @@
 #include "core/weight_type.h"
 #include "encoding/base/stack.h"
 #include "model/blueprint.h"
+#include "model/memory_limit.h"
 #include "tools/measure/workload.h"
 
 #include <array>

@@ -5,6 +5,7 @@
 #include "encoding/base/registry.h"
 #include "encoding/base/stack.h"
 #include "formats/source.h"
+#include "model/stack.h"
 #include "tools/model/reach.h"
 #include "tools/model/rope_options.h"
 #include "tools/terminal/output.h"
@@ -13,6 +14,7 @@
 #include <cerrno>
 #include <cstring>
 #include <dirent.h>
+#include <system_error>
 #include <unistd.h>
 
 namespace ordo::tools {
@@ -245,7 +247,7 @@ void apply_rope_options(const Arguments& arguments, const ModelChoice& choice, L
 
 Model load(const Arguments& arguments, const ModelChoice& choice, const LoadOptions& options) {
     Model model = choice.tokenizer.empty() ? Model::load(choice.file, options) : load_model(source_of(choice), options);
-    if (arguments.offers("tokenizer") && !impl_of(model).tokenizer)
+    if (arguments.offers("tokenizer") && !tokenizer_of(model))
         fail(ErrorCode::model, printable_path(choice.file),
              ": has no tokenizer; --tokenizer PATH takes one from elsewhere");
     return model;
@@ -277,7 +279,7 @@ Model open_model(const Arguments& arguments, const ModelChoice& choice) {
     Model model = load_or_say_how(arguments, choice, options);
     if (arguments.has("verbose")) {
         show_model(choice.file, model);
-        if (const auto& tokenizer = impl_of(model).tokenizer) show_ignored(*tokenizer);
+        if (const auto& tokenizer = tokenizer_of(model)) show_ignored(*tokenizer);
     }
     return model;
 }
@@ -299,7 +301,7 @@ void warn_beyond(const Arguments& arguments, const Model& model, std::int64_t po
     if (const std::string trained = model.metadata("encoding"); !trained.empty()) {
         const auto length = static_cast<int>(std::min<std::int64_t>(positions, unlimited));
         const int sound = sound_positions(*impl_of(model).encodings_for(length).encodings,
-                                          EncodingStack(trained, impl_of(model).blueprint.dims()), context);
+                                          EncodingStack(trained, blueprint_of(model).dims()), context);
         if (sound < positions)
             text += "; those from " + number(sound) + " on are new to it (ordo encodings -m says more)";
         else

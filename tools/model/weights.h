@@ -3,7 +3,7 @@
 #pragma once
 
 #include "io/shipped.h"
-#include "model/model.h"
+#include "model/model_access.h"
 #include "tools/cli/options.h"
 
 namespace ordo {

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <string>
 #include <sys/ioctl.h>
+#include <system_error>
 #include <unistd.h>
 
 namespace ordo::tools {

@@ -12,6 +12,7 @@
 #include <csignal>
 #include <cstring>
 #include <poll.h>
+#include <system_error>
 #include <unistd.h>
 
 namespace ordo::tools {

@@ -4,6 +4,8 @@
 #include "core/error.h"
 #include "text/unicode.h"
 
+#include <algorithm>
+
 namespace ordo::tools {
 
 int columns_of(std::string_view text) {

@@ -2,7 +2,7 @@
 #include "tools/train/documents.h"
 
 #include "core/error.h"
-#include "model/model.h"
+#include "model/model_access.h"
 #include "text/tokenizer.h"
 
 #include <algorithm>
@@ -60,7 +60,7 @@ std::vector<Document> read_documents(std::string_view text, const Model& model, 
         if (model.start_of_text() >= 0) document.tokens.push_back(model.start_of_text());
         document.bytes.assign(document.tokens.size(), 0);
         const std::vector<Token> tokens = model.encode(body);
-        const std::vector<int> bytes = bytes_by_token(*impl_of(model).tokenizer, tokens, body.size());
+        const std::vector<int> bytes = bytes_by_token(*tokenizer_of(model), tokens, body.size());
         document.tokens.insert(document.tokens.end(), tokens.begin(), tokens.end());
         document.bytes.insert(document.bytes.end(), bytes.begin(), bytes.end());
     }

@@ -7,6 +7,8 @@
 #include "io/safetensors.h"
 #include "tools/train/checkpoint.h"
 
+#include <system_error>
+
 namespace ordo::train {
 namespace {
 

@@ -3,7 +3,7 @@
 // seed.
 #pragma once
 
-#include "model/model.h"
+#include "model/model_access.h"
 #include "tools/train/train.h"
 
 namespace ordo::train {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "tools/train/sha256.h"
 
+#include <cstdint>
+
 #include <sys/types.h>
 
 #include <sha2.h>

@@ -3,7 +3,7 @@
 // all of them, and take up to three times as much meanwhile.
 #pragma once
 
-#include "ordo.h"
+#include "rows.h"
 
 #include <memory>
 

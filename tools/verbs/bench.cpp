@@ -4,6 +4,8 @@
 #include "core/parallel.h"
 #include "io/base_name.h"
 #include "layers/cache_format.h"
+#include "model/stack.h"
+#include "model/tensor_memory.h"
 #include "tools/cli/machine.h"
 #include "tools/measure/machine.h"
 #include "tools/measure/shapes.h"
@@ -13,7 +15,7 @@
 
 namespace ordo::tools {
 
-namespace {
+namespace bench_file {
 
 constexpr double most_tokens = 1 << 20;
 
@@ -196,7 +198,7 @@ Trunk open_trunk(const Arguments& arguments, const std::string& name, const std:
     if (arguments.has("dtype")) load.dtype = dtype;
     Trunk trunk = file.empty() ? random_trunk(arguments, name, weight_type(dtype))
                                : Trunk{printable(base_name(file)), Model::load(file, load)};
-    if (impl_of(trunk.model).blueprint.bidirectional())
+    if (blueprint_of(trunk.model).bidirectional())
         fail(ErrorCode::usage, trunk.name, ": expected a causal model, found one that cannot decode");
     if (trunk.model.has_encoder())
         fail(ErrorCode::usage, trunk.name, ": expected a model that decodes by itself, found one with an encoder");
@@ -223,7 +225,7 @@ std::vector<BenchResult> run_load(const Trunk& trunk, const bench::Plan& plan, c
         r.trunk = trunk.name;
         r.spec = plan.encodings[results.size()];
         r.type = std::string(name_of(trunk.type()));
-        r.parameters = bench::parameter_count(tensor_list(impl_of(trunk.model).blueprint));
+        r.parameters = bench::parameter_count(tensor_list(blueprint_of(trunk.model)));
         const bench::WeightSizes sizes = bench::weight_sizes(trunk.model);
         r.bytes = static_cast<std::uint64_t>(sizes.all);
         r.chunk = plan.chunk;
@@ -234,7 +236,7 @@ std::vector<BenchResult> run_load(const Trunk& trunk, const bench::Plan& plan, c
         r.difference = bench::summarize(bench::paired_percent(cost.seconds, none));
         r.moments_percent = 1e-4 * cost.moment_us.sum() * load.tokens() * load.n_parallel / bench::quantile(none, 0.5);
         r.reference = results.empty();
-        r.predicted = bench::predict(impl_of(trunk.model).blueprint, sizes, load, plan.chunk);
+        r.predicted = bench::predict(blueprint_of(trunk.model), sizes, load, plan.chunk);
         r.cost = std::move(cost);
         results.push_back(std::move(r));
     }
@@ -247,7 +249,7 @@ std::vector<BenchResult> run_trunk(const Trunk& trunk, const bench::Plan& plan, 
                                    Progress& progress) {
     const auto limits = [&](int threads) {
         progress.show(trunk.name + " t" + std::to_string(threads) + ", limits of the machine");
-        return bench::measure_limits(impl_of(trunk.model).blueprint, trunk.type(), threads);
+        return bench::measure_limits(blueprint_of(trunk.model), trunk.type(), threads);
     };
     std::vector<BenchResult> results;
     while (!loads.empty()) {
@@ -297,7 +299,7 @@ int run(const Arguments& arguments) {
     return 0;
 }
 
-} // namespace
+} // namespace bench_file
 
 extern const Verb bench_verb;
 const Verb bench_verb{
@@ -309,7 +311,7 @@ const Verb bench_verb{
         "have llama-bench's names if they mean the same. For each encoding, in prefill (pp) and decode (tg): us/token "
         "is the time of its own calls, kflop their predicted operations, tables and params its KiB. -v, CSV and JSON "
         "add moments %, that time as a share, and x pred., that time divided by the predicted time.",
-    .groups = groups,
-    .run = run};
+    .groups = bench_file::groups,
+    .run = bench_file::run};
 
 } // namespace ordo::tools

@@ -9,7 +9,7 @@
 #include <cmath>
 
 namespace ordo::tools {
-namespace {
+namespace bench_result_file {
 
 Cell whole(std::size_t value) {
     return static_cast<std::int64_t>(value);
@@ -222,16 +222,18 @@ std::string limit_lines(std::span<const BenchResult> results) {
     return out;
 }
 
-} // namespace
+} // namespace bench_result_file
 
 void write_bench(std::span<const BenchResult> results, Format format, bool quiet, bool verbose) {
     const bool people = format == Format::text || format == Format::md;
-    Figures figures{people ? line_columns : record_columns, {}, -1};
-    for (const BenchResult& r : results) figures.rows.push_back(people ? line(r) : record(r));
-    if (people && !verbose) figures = shortened(figures);
+    Figures figures{people ? bench_result_file::line_columns : bench_result_file::record_columns, {}, -1};
+    for (const BenchResult& r : results)
+        figures.rows.push_back(people ? bench_result_file::line(r) : bench_result_file::record(r));
+    if (people && !verbose) figures = bench_result_file::shortened(figures);
     std::string out = format == Format::text ? for_stdout(figures) : render(figures, format);
-    const std::string below = "\n" + std::string(verbose ? notes : short_notes) + limit_lines(results) +
-                              bench::cpu_name() + "; " + bench::backend_name() + "\n";
+    const std::string below = "\n" + std::string(verbose ? bench_result_file::notes : bench_result_file::short_notes) +
+                              bench_result_file::limit_lines(results) + bench::cpu_name() + "; " +
+                              bench::backend_name() + "\n";
     if (people) out += format == Format::text ? for_stdout(below) : below;
     write_out(out);
     if (!people && !quiet) write_message("bench: differences of whole passes below about 3 % drown in noise");

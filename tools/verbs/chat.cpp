@@ -2,7 +2,7 @@
 #include "tools/verbs/chat.h"
 
 #include "core/error.h"
-#include "model/model.h"
+#include "model/model_access.h"
 
 namespace ordo::tools {
 
@@ -20,7 +20,7 @@ void Chat::begin_anew() {
     if (!system_.empty()) messages_.push_back({"system", system_});
 }
 
-namespace {
+namespace chat_file {
 
 ChatTemplate known_form(const std::string& chat_template, const std::string& where) {
     try {
@@ -54,24 +54,24 @@ std::string system_prompt(const Arguments& arguments, const ChatTemplate& form, 
     return std::move(own.text);
 }
 
-} // namespace
+} // namespace chat_file
 
 std::optional<Chat> begin_chat(const Arguments& arguments, const Model& model, GenerateRequest& request) {
     const std::string chat_template = model.metadata("chat_template");
     if (!arguments.has("chat")) return {};
-    const std::string& where = impl_of(model).where;
+    const std::string& where = where_of(model);
     if (chat_template.empty())
         fail(ErrorCode::usage, "option --chat: expected a model with a chat template, found none in ", where);
-    ChatTemplate form = known_form(chat_template, where);
+    ChatTemplate form = chat_file::known_form(chat_template, where);
     const std::string end(end_of_message(form.form));
-    const Token token = impl_of(model).tokenizer ? impl_of(model).tokenizer->find(end) : -1;
+    const Token token = tokenizer_of(model) ? tokenizer_of(model)->find(end) : -1;
     if (token >= 0)
         request.options.also_end = {token};
     else
         request.options.stop.push_back(end);
     request.options.special = true;
     request.show_prompt = false;
-    std::string system = system_prompt(arguments, form, chat_template, request.quiet);
+    std::string system = chat_file::system_prompt(arguments, form, chat_template, request.quiet);
     return Chat(std::move(form), std::move(system));
 }
 

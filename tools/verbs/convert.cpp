@@ -9,6 +9,7 @@
 #include "io/atomic_file.h"
 #include "io/base_name.h"
 #include "model/model_file.h"
+#include "model/tensor_memory.h"
 #include "tools/cli/inputs.h"
 #include "tools/cli/machine.h"
 #include "tools/model/weights.h"
@@ -17,12 +18,13 @@
 #include "tools/verbs/convert_accuracy.h"
 
 #include <set>
+#include <system_error>
 
 namespace ordo::tools {
 
 namespace fs = std::filesystem;
 
-namespace {
+namespace convert_file {
 
 constexpr Option options[] = {
     {.name = "dtype",
@@ -332,7 +334,7 @@ int run(const Arguments& arguments) {
     }
 }
 
-} // namespace
+} // namespace convert_file
 
 extern const Verb convert_verb;
 const Verb convert_verb{
@@ -347,7 +349,7 @@ const Verb convert_verb{
         "rows that 32 does not divide f16. With q4_0, the embedding and the head are q8_0. With --dtype, the "
         "predictions are compared with those of IN in f32: the mean divergence in nats per token, and the share of "
         "equal likeliest tokens. Both are printed and, except in a GGUF, recorded in OUT for ordo info.",
-    .groups = groups,
-    .run = run};
+    .groups = convert_file::groups,
+    .run = convert_file::run};
 
 } // namespace ordo::tools

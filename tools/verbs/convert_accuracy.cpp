@@ -4,21 +4,23 @@
 #include "core/error.h"
 #include "core/number.h"
 #include "io/base_name.h"
+#include "model/memory_limit.h"
 #include "model/model_file.h"
+#include "model/tensor_memory.h"
 #include "tools/cli/machine.h"
 #include "tools/model/weights.h"
 #include "tools/terminal/signals.h"
 #include "tools/train/documents.h"
 
 namespace ordo::tools {
-namespace {
+namespace convert_accuracy_file {
 
 // Throws Error if a model cannot run.
 Measured measure(const Arguments& arguments, const Source& source, const Source& result, Progress& progress) {
     LoadOptions as_floats;
     as_floats.dtype = "f32";
     const Model reference = load_model(source, as_floats), model = load_model(result, {});
-    if (impl_of(model).blueprint.bidirectional())
+    if (blueprint_of(model).bidirectional())
         fail(ErrorCode::usage, "a bidirectional model does not predict the next token");
     const std::string path = arguments.has("file") ? arguments.text("file") : weights_file("heldout.txt").string();
     const std::vector<std::vector<Token>> documents =
@@ -32,7 +34,7 @@ Measured measure(const Arguments& arguments, const Source& source, const Source&
             path == "-" ? "standard input" : base_name(path)};
 }
 
-} // namespace
+} // namespace convert_accuracy_file
 
 void stop_if_asked() {
     if (stop_signal()) throw Stopped{};
@@ -58,7 +60,7 @@ void check_memory(const Source& source, std::uint64_t bytes) {
 std::optional<Measured> try_to_measure(const Arguments& arguments, const Source& source, const Source& result,
                                        Progress& progress) {
     try {
-        return measure(arguments, source, result, progress);
+        return convert_accuracy_file::measure(arguments, source, result, progress);
     } catch (const Error& error) {
         if (arguments.has("file")) throw; // the user asked for this text
         if (!arguments.has("quiet")) write_message("warning: accuracy not measured: " + std::string(error.what()));

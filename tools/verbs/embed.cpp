@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // ordo embed: a vector for each line of a text.
 #include "core/error.h"
-#include "model/model.h"
+#include "model/model_access.h"
 #include "tools/cli/inputs.h"
 #include "tools/cli/machine.h"
 #include "tools/model/weights.h"
@@ -11,7 +11,7 @@
 
 namespace ordo::tools {
 
-namespace {
+namespace embed_file {
 
 constexpr Option options[] = {
     {.name = "pooling",
@@ -80,7 +80,7 @@ int run(const Arguments& arguments) {
     return 0;
 }
 
-} // namespace
+} // namespace embed_file
 
 extern const Verb embed_verb;
 const Verb embed_verb{.name = "embed",
@@ -88,7 +88,7 @@ const Verb embed_verb{.name = "embed",
                       .summary = "Turn each line of a text into a vector",
                       .details = "The vector pools the hidden states of the line's tokens after the last layer; an "
                                  "encoder-decoder gives those of its encoder. Empty lines are skipped.",
-                      .groups = groups,
-                      .run = run};
+                      .groups = embed_file::groups,
+                      .run = embed_file::run};
 
 } // namespace ordo::tools

@@ -19,7 +19,7 @@
 
 namespace ordo::tools {
 
-namespace {
+namespace encodings_file {
 
 constexpr Option options[] = {
     {.name = "dim",
@@ -325,7 +325,7 @@ int run(const Arguments& arguments) {
     return 0;
 }
 
-} // namespace
+} // namespace encodings_file
 
 extern const Verb encodings_verb;
 const Verb encodings_verb{
@@ -338,7 +338,7 @@ const Verb encodings_verb{
                "its formula, its parameters "
                "and the full spec. With --model alone, print the encoding of each layer, the frequency of each rotated "
                "pair of columns, and the number of positions whose values all occurred in training.",
-    .groups = groups,
-    .run = run};
+    .groups = encodings_file::groups,
+    .run = encodings_file::run};
 
 } // namespace ordo::tools

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // ordo fill: a masked language model's predictions for its mask token.
 #include "core/error.h"
-#include "model/model.h"
+#include "model/model_access.h"
 #include "tools/cli/inputs.h"
 #include "tools/cli/machine.h"
 #include "tools/model/weights.h"
@@ -9,7 +9,7 @@
 
 namespace ordo::tools {
 
-namespace {
+namespace fill_file {
 
 constexpr Option options[] = {
     {.letter = 'k',
@@ -44,7 +44,7 @@ int run(const Arguments& arguments) {
     return 0;
 }
 
-} // namespace
+} // namespace fill_file
 
 extern const Verb fill_verb;
 const Verb fill_verb{
@@ -54,7 +54,7 @@ const Verb fill_verb{
     .details =
         "The text holds the tokenizer's mask token in the place of each missing word. Positions count all tokens, also "
         "those that the tokenizer adds around a text. Probabilities are among all tokens of the vocabulary.",
-    .groups = groups,
-    .run = run};
+    .groups = fill_file::groups,
+    .run = fill_file::run};
 
 } // namespace ordo::tools

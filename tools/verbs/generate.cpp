@@ -144,7 +144,7 @@ std::string speed_text(const char* what, int tokens, double seconds) {
     return text;
 }
 
-namespace {
+namespace generate_file {
 
 int generate_one(const Arguments& arguments) {
     GenerateRequest request = read_request(arguments);
@@ -212,7 +212,7 @@ int run(const Arguments& arguments) {
     return generate_one(arguments);
 }
 
-} // namespace
+} // namespace generate_file
 
 extern const Verb generate_verb;
 const Verb generate_verb{
@@ -223,6 +223,6 @@ const Verb generate_verb{
                "encoder-decoder prints only the text of its decoder. In a text from a file or a pipe, CR LF is a "
                "newline, and the last newline is dropped. Models below 4 million parameters use one thread by default.",
     .groups = generate_table::groups,
-    .run = run};
+    .run = generate_file::run};
 
 } // namespace ordo::tools

@@ -5,6 +5,7 @@
 #include "encoding/base/registry.h"
 #include "formats/source.h"
 #include "io/base_name.h"
+#include "model/stack.h"
 #include "tools/cli/machine.h"
 #include "tools/model/weights.h"
 #include "tools/terminal/output.h"
@@ -12,7 +13,7 @@
 
 namespace ordo::tools {
 
-namespace {
+namespace info_file {
 
 constexpr Option options[] = {
     {.name = "format",
@@ -146,7 +147,7 @@ int run(const Arguments& arguments) {
     return 0;
 }
 
-} // namespace
+} // namespace info_file
 
 extern const Verb info_verb;
 const Verb info_verb{
@@ -156,7 +157,7 @@ const Verb info_verb{
     .details =
         "The output has the sizes of the model (its blueprint), the encoding, the tokenizer, the training record, the "
         "tensors, and the SHA-256 of the file. The file is loaded in full; a malformed file gives exit code 3.",
-    .groups = groups,
-    .run = run};
+    .groups = info_file::groups,
+    .run = info_file::run};
 
 } // namespace ordo::tools

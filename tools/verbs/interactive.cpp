@@ -11,10 +11,11 @@
 #include "tools/verbs/chat.h"
 
 #include <algorithm>
+#include <system_error>
 
 namespace ordo::tools {
 
-namespace {
+namespace interactive_file {
 
 constexpr std::string_view help = "Type a text, and the model continues it. An empty line continues the last text.\n"
                                   "A backslash at the end of a line adds the next line. Ctrl-C stops the model.\n"
@@ -274,7 +275,7 @@ bool answer(Interaction& interaction, const std::string& line) {
     return true;
 }
 
-} // namespace
+} // namespace interactive_file
 
 int generate_interactively(const Arguments& arguments) {
     if (arguments.has("encodings")) fail(ErrorCode::usage, "expected --interactive or --encodings, found both");
@@ -282,13 +283,13 @@ int generate_interactively(const Arguments& arguments) {
         fail(ErrorCode::usage, "option --file: expected a file beside --interactive, which reads standard input");
     std::string begin = arguments.text("prompt");
     if (arguments.has("file")) begin = read_prompt(arguments, LineEnds::plain);
-    Interaction interaction(arguments);
+    interactive_file::Interaction interaction(arguments);
     note_interrupts();
     LineReader reader;
     if (stdout_is_terminal() && !arguments.has("quiet")) write_message("type a text, or /help");
     if (!begin.empty()) {
         if (!arguments.has("no-display-prompt")) write_out(begin + "\n");
-        answer(interaction, begin);
+        interactive_file::answer(interaction, begin);
     }
     while (std::optional<std::string> line = reader.read("> ")) {
         while (line->ends_with('\\')) {
@@ -297,7 +298,7 @@ int generate_interactively(const Arguments& arguments) {
             line->append(next.value_or(std::string()));
             if (!next) break;
         }
-        if (!answer(interaction, *line)) return 0;
+        if (!interactive_file::answer(interaction, *line)) return 0;
     }
     if (stdout_is_terminal()) write_out("\n"); // after the prompt of the line that Ctrl-D ended
     return 0;

@@ -4,7 +4,7 @@
 
 namespace ordo::tools {
 
-namespace {
+namespace lab_file {
 
 constexpr Option options[] = {
     {.letter = 's',
@@ -73,7 +73,7 @@ constexpr Option some_options[] = {
 };
 constexpr OptionGroup groups[] = {{"Every experiment", options}, {"Some experiments", some_options}, common_group};
 
-} // namespace
+} // namespace lab_file
 
 extern const Verb lab_verb;
 const Verb lab_verb{
@@ -89,7 +89,7 @@ const Verb lab_verb{
                "over --encodings and --seeds as one command a line, training on --corpus or the tasks of --tasks: for "
                "GNU parallel (ordo lab jobs DIR ... | parallel) or Slurm (sed -n ${SLURM_ARRAY_TASK_ID}p JOBS | sh). "
                "ordo lab compare --model DIR joins their results.",
-    .groups = groups,
+    .groups = lab_file::groups,
     .program = "ordo-lab"};
 
 } // namespace ordo::tools

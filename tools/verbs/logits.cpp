@@ -3,7 +3,7 @@
 #include "core/error.h"
 #include "io/base_name.h"
 #include "model/continuation.h"
-#include "model/model.h"
+#include "model/stack.h"
 #include "tools/cli/inputs.h"
 #include "tools/cli/machine.h"
 #include "tools/model/rope_options.h"
@@ -14,7 +14,7 @@
 
 namespace ordo::tools {
 
-namespace {
+namespace logits_file {
 
 constexpr Option options[] = {
     {.name = "tokens",
@@ -129,13 +129,13 @@ int run(const Arguments& arguments) {
     const std::vector<int> segments = read_segments(arguments, tokens.size());
     const bool all = arguments.has("all");
     const int count = static_cast<int>(tokens.size());
-    const int wanted = impl_of(model).blueprint.bidirectional() ? count : 256;
+    const int wanted = blueprint_of(model).bidirectional() ? count : 256;
     const int chunk = std::min(arguments.has("chunk") ? arguments.integer("chunk") : wanted, count);
     const int room = arguments.integer("ctx-size");
     if (room != 0 && room < count)
         fail(ErrorCode::limit, "option --ctx-size: expected room for ", count, " tokens, found ", room);
     Session session(model, {.capacity = std::max(room, count), .chunk = chunk, .first_position = shift});
-    const bool by_distance = impl_of(model).encodings.shift_invariant(); // if so, a shift changes nothing
+    const bool by_distance = encodings_of(model).shift_invariant(); // if so, a shift changes nothing
     warn_beyond(arguments, model, by_distance ? count : std::int64_t{shift} + count);
 
     std::vector<int> positions;
@@ -149,7 +149,7 @@ int run(const Arguments& arguments) {
     return 0;
 }
 
-} // namespace
+} // namespace logits_file
 
 extern const Verb logits_verb;
 const Verb logits_verb{.name = "logits",
@@ -160,7 +160,7 @@ const Verb logits_verb{.name = "logits",
                            "--special does not read it there. --tokens are fed as they are. The output is {\"model\", "
                            "\"encoding\", \"tokens\", \"positions\", \"logits\": [[...]]}, with the fed tokens and the "
                            "positions of the rows. Every float reads back as the same float.",
-                       .groups = groups,
-                       .run = run};
+                       .groups = logits_file::groups,
+                       .run = logits_file::run};
 
 } // namespace ordo::tools

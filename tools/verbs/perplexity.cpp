@@ -6,7 +6,7 @@
 // token is not scored. If windows overlap, the first window that contains a token scores it.
 #include "core/error.h"
 #include "io/base_name.h"
-#include "model/model.h"
+#include "model/model_access.h"
 #include "tools/cli/inputs.h"
 #include "tools/cli/machine.h"
 #include "tools/model/rope_options.h"
@@ -22,7 +22,7 @@
 
 namespace ordo::tools {
 
-namespace {
+namespace perplexity_file {
 
 constexpr Option options[] = {
     {.letter = 'f',
@@ -163,7 +163,7 @@ int run(const Arguments& arguments) {
     const std::string file = arguments.has("file") ? arguments.text("file") : weights_file("heldout.txt").string();
     const std::string text = read_corpus(file, most_text, arguments.has("quiet"));
     const Model model = open_model(arguments);
-    if (impl_of(model).blueprint.bidirectional())
+    if (blueprint_of(model).bidirectional())
         fail(ErrorCode::usage, "perplexity: a bidirectional model does not predict the next token");
     if (lengths.empty()) lengths = {model.context()};
     for (const std::int64_t length : lengths)
@@ -204,7 +204,7 @@ int run(const Arguments& arguments) {
     return 0;
 }
 
-} // namespace
+} // namespace perplexity_file
 
 extern const Verb perplexity_verb;
 const Verb perplexity_verb{.name = "perplexity",
@@ -215,7 +215,7 @@ const Verb perplexity_verb{.name = "perplexity",
                                "of the model, if it has one (the shipped models have <|endoftext|>), comes before each "
                                "document. Windows of --length tokens start --stride apart. The first token of a window "
                                "is not scored. In overlapping windows, the first window with a token scores it.",
-                           .groups = groups,
-                           .run = run};
+                           .groups = perplexity_file::groups,
+                           .run = perplexity_file::run};
 
 } // namespace ordo::tools

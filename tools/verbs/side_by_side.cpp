@@ -14,7 +14,7 @@
 
 namespace ordo::tools {
 
-namespace {
+namespace side_by_side_file {
 
 constexpr int least_width = 24; // of a column, in characters
 
@@ -112,26 +112,27 @@ void show_in_turn(Voice& voice, const std::string& prompt) {
               loss_text(voice) + "\n");
 }
 
-} // namespace
+} // namespace side_by_side_file
 
 int generate_side_by_side(const Arguments& arguments) {
     if (arguments.has("encoding")) fail(ErrorCode::usage, "expected --encoding or --encodings, found both");
     GenerateRequest request = read_request(arguments);
     const std::string prompt = read_prompt(arguments, LineEnds::plain);
-    std::deque<Voice> voices = open_voices(arguments);
+    std::deque<side_by_side_file::Voice> voices = side_by_side_file::open_voices(arguments);
     choose_threads(arguments, voices.front().model);
     take_recommended(arguments, voices.front().model, request.options.sampling);
     show_idle_options(arguments, request);
-    for (const Voice& voice : voices) warn_beyond(arguments, voice.model, request.options.session.capacity, voice.spec);
+    for (const side_by_side_file::Voice& voice : voices)
+        warn_beyond(arguments, voice.model, request.options.session.capacity, voice.spec);
     warn_of_typed_start(arguments, voices.front().model, prompt);
-    const auto reaches_less = [](const Voice& a, const Voice& b) {
+    const auto reaches_less = [](const side_by_side_file::Voice& a, const side_by_side_file::Voice& b) {
         return a.model.max_position() < b.model.max_position();
     };
     const Model& narrowest = std::min_element(voices.begin(), voices.end(), reaches_less)->model;
-    std::vector<Voice*> all;
+    std::vector<side_by_side_file::Voice*> all;
     {
         Progress progress(request.quiet);
-        for (Voice& voice : voices) {
+        for (side_by_side_file::Voice& voice : voices) {
             voice.begin(prompt, request, narrowest, progress);
             all.push_back(&voice);
         }
@@ -140,13 +141,14 @@ int generate_side_by_side(const Arguments& arguments) {
     stop_softly();
     const std::string shown = request.show_prompt ? prompt : "";
     const Display display = stdout_display();
-    const std::size_t beside = display.terminal ? Columns::fitting(display, least_width) : 1;
+    const std::size_t beside = display.terminal ? Columns::fitting(display, side_by_side_file::least_width) : 1;
     for (std::size_t at = 0; at < all.size(); at += beside) {
         if (at > 0) write_out("\n");
         if (display.terminal)
-            show_in_columns(Voices(all).subspan(at, std::min(beside, all.size() - at)), shown, display);
+            side_by_side_file::show_in_columns(
+                side_by_side_file::Voices(all).subspan(at, std::min(beside, all.size() - at)), shown, display);
         else
-            show_in_turn(*all[at], shown);
+            side_by_side_file::show_in_turn(*all[at], shown);
     }
     return stop_signal() ? stop_code() : 0;
 }

@@ -6,7 +6,7 @@
 #include "encoding/base/registry.h"
 #include "encoding/base/spec.h"
 #include "io/base_name.h"
-#include "model/model.h"
+#include "model/model_access.h"
 #include "tools/cli/machine.h"
 #include "tools/model/weights.h"
 #include "tools/terminal/output.h"
@@ -16,7 +16,7 @@
 
 namespace ordo::tools {
 
-namespace {
+namespace table_file {
 
 constexpr Option options[] = {
     {.name = "len",
@@ -201,13 +201,13 @@ void show(const Arguments& arguments, TableRequest request, const Encoding& enco
 void show_weights(const Arguments& arguments, const std::string& spec, const TableRequest& request,
                   const std::filesystem::path& file) {
     const Model model = Model::load(file, LoadOptions{});
-    const Dims dims = impl_of(model).blueprint.dims();
+    const Dims dims = blueprint_of(model).dims();
     for (const auto& [name, value] : {std::pair("dim", dims.d_model), {"heads", dims.n_heads}})
         if (arguments.has(name) && arguments.integer(name) != value)
             fail(ErrorCode::usage, "option --", name, ": '", printable(spec), "' is stored in the weights ",
                  printable(base_name(file)), ": expected ", value, " or none, found ", arguments.integer(name));
     const std::string wanted = spec_in(spec, dims, request.layer);
-    const EncodingStack& encodings = impl_of(model).encodings;
+    const EncodingStack& encodings = encodings_of(model);
     for (std::size_t i = 0; i < encodings.items().size(); ++i)
         if (encodings.items()[i]->spec() == wanted)
             return show(arguments, request, *encodings.items()[i], dims, encodings.layers_of_item(static_cast<int>(i)));
@@ -246,7 +246,7 @@ int run(const Arguments& arguments) {
     return 0;
 }
 
-} // namespace
+} // namespace table_file
 
 extern const Verb table_verb;
 const Verb table_verb{.name = "table",
@@ -258,7 +258,7 @@ const Verb table_verb{.name = "table",
                           "position and pair with its cosine and sine. A bias has a row for each query and a column "
                           "for each key, for one head. rotate-stretch has an angle and a scale. A trained encoding is "
                           "shown as in the shipped weights, or at the start of its training.",
-                      .groups = groups,
-                      .run = run};
+                      .groups = table_file::groups,
+                      .run = table_file::run};
 
 } // namespace ordo::tools

@@ -9,7 +9,7 @@
 
 namespace ordo::tools {
 
-namespace {
+namespace tokenize_file {
 
 constexpr Option options[] = {
     {.name = "decode",
@@ -88,7 +88,7 @@ int run(const Arguments& arguments) {
     return 0;
 }
 
-} // namespace
+} // namespace tokenize_file
 
 extern const Verb tokenize_verb;
 const Verb tokenize_verb{
@@ -97,7 +97,7 @@ const Verb tokenize_verb{
     .summary = "Turn a text into token ids, or ids into a text",
     .details = "Every byte of the text counts, including a newline at its end. A token may end inside a character. In "
                "JSON, a byte outside a whole character is written \\xNN, and a backslash as two.",
-    .groups = groups,
-    .run = run};
+    .groups = tokenize_file::groups,
+    .run = tokenize_file::run};
 
 } // namespace ordo::tools

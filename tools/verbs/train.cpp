@@ -19,7 +19,7 @@
 
 namespace ordo::tools {
 
-namespace {
+namespace train_file {
 
 const Architecture& find_architecture(const std::string& name) {
     std::string known;
@@ -178,7 +178,7 @@ int run(const Arguments& arguments) {
     }
 }
 
-} // namespace
+} // namespace train_file
 
 extern const Verb train_verb;
 const Verb train_verb{
@@ -194,6 +194,6 @@ const Verb train_verb{
         "their gradients. After Ctrl-C, mpirun gives them a second to save; --mca odls_base_sigkill_timeout changes "
         "that.",
     .groups = train_table::groups,
-    .run = run};
+    .run = train_file::run};
 
 } // namespace ordo::tools

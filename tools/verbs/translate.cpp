@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // ordo translate: runs each line of a text through a model with an encoder.
 #include "core/error.h"
-#include "model/model.h"
+#include "model/model_access.h"
 #include "tools/cli/inputs.h"
 #include "tools/cli/machine.h"
 #include "tools/model/weights.h"
@@ -10,7 +10,7 @@
 
 namespace ordo::tools {
 
-namespace {
+namespace translate_file {
 
 constexpr Option options[] = {
     {.letter = 'n',
@@ -47,7 +47,7 @@ int run(const Arguments& arguments) {
     const std::vector<std::string> lines = read_lines(arguments);
     const Model model = open_model(arguments);
     if (!model.has_encoder())
-        fail(ErrorCode::usage, impl_of(model).where,
+        fail(ErrorCode::usage, where_of(model),
              ": expected a model with an encoder, found one without; ordo generate continues a text");
     choose_threads(arguments, model);
     for (const std::string& line : lines) {
@@ -63,7 +63,7 @@ int run(const Arguments& arguments) {
     return 0;
 }
 
-} // namespace
+} // namespace translate_file
 
 extern const Verb translate_verb;
 const Verb translate_verb{
@@ -74,7 +74,7 @@ const Verb translate_verb{
                "translate. NLLB, M2M100 and mBART need --from and --to. T5 follows a prefix: 'translate English to "
                "German: ...'. There is no beam search. Empty "
                "lines stay empty. To sample from such a model, use ordo generate.",
-    .groups = groups,
-    .run = run};
+    .groups = translate_file::groups,
+    .run = translate_file::run};
 
 } // namespace ordo::tools

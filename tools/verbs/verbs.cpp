@@ -13,7 +13,7 @@ namespace ordo::tools {
 extern const Verb generate_verb, tokenize_verb, logits_verb, encodings_verb, table_verb, info_verb, perplexity_verb,
     train_verb, bench_verb, convert_verb, lab_verb, fill_verb, embed_verb, translate_verb;
 
-namespace {
+namespace verbs_file {
 
 const Verb* const list[] = {&generate_verb, &translate_verb, &fill_verb,    &embed_verb, &tokenize_verb,
                             &logits_verb,   &encodings_verb, &table_verb,   &info_verb,  &perplexity_verb,
@@ -32,10 +32,10 @@ const std::vector<std::string>& lab_names() {
     return names;
 }
 
-} // namespace
+} // namespace verbs_file
 
 std::span<const Verb* const> verbs() {
-    return list;
+    return verbs_file::list;
 }
 
 std::vector<std::string_view> operand_names(const Verb& verb) {
@@ -43,7 +43,7 @@ std::vector<std::string_view> operand_names(const Verb& verb) {
     if (verb.operand == "SPEC")
         for (const EncodingInfo* info : registered_encodings()) names.push_back(info->name);
     if (&verb == &lab_verb) {
-        names.assign(lab_names().begin(), lab_names().end());
+        names.assign(verbs_file::lab_names().begin(), verbs_file::lab_names().end());
     }
     return names;
 }
@@ -55,7 +55,7 @@ const Verb& find_verb(std::string_view name) {
         {"eval", "perplexity"}, {"quantize", "convert"}, {"benchmark", "bench"},   {"encode", "tokenize"},
         {"decode", "tokenize"}, {"show", "info"}};
     std::vector<std::string_view> names;
-    for (const Verb* verb : list) {
+    for (const Verb* verb : verbs_file::list) {
         if (name == verb->name) return *verb;
         names.push_back(verb->name);
     }

@@ -2,7 +2,7 @@
 #include "tools/web/attention.h"
 
 #include "core/error.h"
-#include "model/model.h"
+#include "model/stack.h"
 
 #include <algorithm>
 #include <cmath>

@@ -7,6 +7,7 @@
 #include "encoding/base/stack.h"
 #include "io/json_writer.h"
 #include "model/score.h"
+#include "model/stack.h"
 #include "tools/web/attention.h"
 #include "tools/web/models.h"
 #include "tools/web/writer.h"
@@ -238,8 +239,8 @@ void attention(const JsonValue& request, JsonWriter& out) {
     for (const Token token : tokens) texts.push_back(token_text(model, token));
     out.begin_object();
     out.member("tokens", texts);
-    out.member("layers", impl_of(model).blueprint.n_layers);
-    out.member("heads", impl_of(model).blueprint.n_heads);
+    out.member("layers", blueprint_of(model).n_layers);
+    out.member("heads", blueprint_of(model).n_heads);
     out.member("adds", seen.adds);
     out.end_object();
 }
@@ -254,7 +255,7 @@ void table(const JsonValue& request, JsonWriter& out) {
     std::string spec = text_of(request, "spec");
     Table made;
     if (const std::string& file = text_of(request, "file"); !file.empty()) {
-        const EncodingStack& stack = impl_of(open_model(file).model).encodings;
+        const EncodingStack& stack = encodings_of(open_model(file).model);
         wanted.width = stack.dims().d_model;
         const Encoding& encoding = encoding_in(stack, wanted.layer);
         spec = encoding.spec();

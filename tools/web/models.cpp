@@ -13,7 +13,7 @@ std::map<std::string, OpenModel> models;
 
 std::uint64_t count_parameters(const Model& model) {
     std::uint64_t count = 0;
-    for (const TensorSpec& spec : impl_of(model).tensors->specs()) {
+    for (const TensorSpec& spec : tensor_specs(model)) {
         std::uint64_t values = 1;
         for (const std::int64_t size : spec.shape) values *= static_cast<std::uint64_t>(size);
         count += values;
@@ -56,7 +56,7 @@ std::vector<Token> tokens_of(const Model& model, std::string_view text) {
 
 std::string token_text(const Model& model, Token token) {
     std::string text;
-    const Tokenizer& tokenizer = *impl_of(model).tokenizer;
+    const Tokenizer& tokenizer = *tokenizer_of(model);
     if (token < tokenizer.vocab_size()) tokenizer.append(token, text);
     return text;
 }

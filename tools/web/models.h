@@ -2,7 +2,7 @@
 // The models that the page has opened, by the names of their files.
 #pragma once
 
-#include "model/model.h"
+#include "model/model_access.h"
 
 namespace ordo::web {
 

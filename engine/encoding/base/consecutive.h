@@ -4,7 +4,7 @@
 
 #include "kernels/kernels.h"
 
-#include "ordo.h"
+#include "rows.h"
 
 namespace ordo {
 

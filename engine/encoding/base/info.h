@@ -2,7 +2,7 @@
 // The description of an encoding, which its file defines.
 #pragma once
 
-#include "ordo.h"
+#include "encoding.h"
 
 namespace ordo {
 

@@ -2,7 +2,7 @@
 // The values of tensors when training starts.
 #pragma once
 
-#include "ordo.h"
+#include "rows.h"
 
 namespace ordo {
 

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "kernels/kernels.h"
-#include "ordo.h"
+#include "rows.h"
 
 #include <algorithm>
 #include <cstring>

@@ -2,7 +2,7 @@
 // The moments of a pass, by name.
 #pragma once
 
-#include "ordo.h"
+#include "encoding.h"
 
 namespace ordo {
 

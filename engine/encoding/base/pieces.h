@@ -5,7 +5,7 @@
 // one multiplication, whatever the width. Piece p lies between borders p - 1 and p.
 #pragma once
 
-#include "ordo.h"
+#include "rows.h"
 
 #include <algorithm>
 

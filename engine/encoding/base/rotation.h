@@ -4,6 +4,7 @@
 // Angles are computed in double. The table stores their cosines and sines times g as floats, so g costs nothing.
 #pragma once
 
+#include "encoding.h"
 #include "encoding/base/position_rows.h"
 
 namespace ordo {

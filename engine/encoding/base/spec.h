@@ -8,7 +8,7 @@
 // pattern.
 #pragma once
 
-#include "ordo.h"
+#include "rows.h"
 
 #include <initializer_list>
 #include <utility>

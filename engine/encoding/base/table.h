@@ -2,7 +2,7 @@
 // Helpers for Encoding::table.
 #pragma once
 
-#include "ordo.h"
+#include "encoding.h"
 
 namespace ordo {
 

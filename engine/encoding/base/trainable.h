@@ -2,7 +2,7 @@
 // Whether an encoding has the gradients that its training needs.
 #pragma once
 
-#include "ordo.h"
+#include "encoding.h"
 
 namespace ordo {
 

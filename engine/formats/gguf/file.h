@@ -10,6 +10,7 @@
 #include "io/atomic_file.h"
 #include "io/file_bytes.h"
 
+#include <filesystem>
 #include <map>
 #include <optional>
 

@@ -5,7 +5,7 @@
 #include <cmath>
 
 namespace ordo {
-namespace {
+namespace throwaway_bias_file {
 
 class ThrowawayBias final : public DistanceBias {
 public:
@@ -23,12 +23,12 @@ private:
     static double shape(std::int64_t distance) { return std::log1p(static_cast<double>(std::abs(distance))); }
 };
 
-} // namespace
+} // namespace throwaway_bias_file
 
 const EncodingInfo throwaway_bias_encoding = {.name = "throwaway-bias",
                                               .summary = "a penalty that grows with the logarithm of the distance",
                                               .paper = "none",
                                               .formula = "score(i, j) -= a_h ln(1 + |i - j|)",
-                                              .make = make_registered<ThrowawayBias>};
+                                              .make = make_registered<throwaway_bias_file::ThrowawayBias>};
 
 } // namespace ordo

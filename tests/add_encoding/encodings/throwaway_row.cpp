@@ -5,7 +5,7 @@
 #include <cmath>
 
 namespace ordo {
-namespace {
+namespace throwaway_row_file {
 
 class ThrowawayRow final : public RegisteredEncoding {
 public:
@@ -35,12 +35,12 @@ public:
     }
 };
 
-} // namespace
+} // namespace throwaway_row_file
 
 const EncodingInfo throwaway_row_encoding = {.name = "throwaway-row",
                                              .summary = "adds to each score what follows it in its row",
                                              .paper = "none",
                                              .formula = "s(i, j) += tanh(sum_{l >= j} s(i, l)) / 2",
-                                             .make = make_registered<ThrowawayRow>};
+                                             .make = make_registered<throwaway_row_file::ThrowawayRow>};
 
 } // namespace ordo

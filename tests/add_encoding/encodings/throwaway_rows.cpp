@@ -3,7 +3,7 @@
 #include "encoding/base/row_table.h"
 
 namespace ordo {
-namespace {
+namespace throwaway_rows_file {
 
 class ThrowawayRows final : public RowTable {
 public:
@@ -13,12 +13,12 @@ public:
     int row_of(const TokenRows& rows, std::size_t i) const override { return rows.positions[i] % 7; }
 };
 
-} // namespace
+} // namespace throwaway_rows_file
 
 const EncodingInfo throwaway_rows_encoding = {.name = "throwaway-rows",
                                               .summary = "adds one of seven trained rows in turn",
                                               .paper = "none",
                                               .formula = "x += W[p mod 7]",
-                                              .make = make_registered<ThrowawayRows>};
+                                              .make = make_registered<throwaway_rows_file::ThrowawayRows>};
 
 } // namespace ordo

@@ -6,7 +6,7 @@
 #include <cmath>
 
 namespace ordo {
-namespace {
+namespace throwaway_state_file {
 
 double dot(View a, const float* b) {
     double sum = 0;
@@ -69,13 +69,13 @@ private:
     double gate(int layer, const float* x) const { return 1 / (1 + std::exp(-dot(tensor(slot(layer), 0), x))); }
 };
 
-} // namespace
+} // namespace throwaway_state_file
 
 const EncodingInfo throwaway_state_encoding = {.name = "throwaway-state",
                                                .summary = "a penalty for all that lies between and counts",
                                                .paper = "none",
                                                .formula =
                                                    "score(i, j) -= |c_i - c_j|,  c_t = c_(t-1) + sigmoid(w . x_t)",
-                                               .make = make_registered<ThrowawayState>};
+                                               .make = make_registered<throwaway_state_file::ThrowawayState>};
 
 } // namespace ordo

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "tools/lab/claims/counting.h"
 
+#include "model/stack.h"
+#include "model/tensor_memory.h"
 #include "tools/lab/study/prelude.h"
 #include "tools/lab/study/small_models.h"
 

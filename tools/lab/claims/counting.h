@@ -2,7 +2,7 @@
 // Models without positional encoding whose hand-set weights count tokens and measure distances.
 #pragma once
 
-#include "model/model.h"
+#include "model/model_access.h"
 
 namespace ordo::lab {
 

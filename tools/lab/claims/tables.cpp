@@ -204,8 +204,8 @@ void add_trained(Result& result, NamedFigures& summary, const std::string& spec,
         return;
     }
     const Model model = Model::load(*file, LoadOptions{});
-    const Dims dims = impl_of(model).blueprint.dims();
-    for (const auto& encoding : impl_of(model).encodings.items())
+    const Dims dims = blueprint_of(model).dims();
+    for (const auto& encoding : encodings_of(model).items())
         if (!encoding->tensors().empty())
             add_tables(result, summary, *encoding, name, {size.length, dims.d_model, dims.n_heads});
     result.notes.push_back(spec + ": as trained, in " + file->filename().string() + ".");

@@ -4,6 +4,8 @@
 
 #include "tools/lab/lab.h"
 
+#include <filesystem>
+
 namespace ordo::lab {
 
 // The stem of a result's file names. It has only letters, digits, dots and dashes, whatever the parts contain.

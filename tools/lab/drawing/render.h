@@ -4,6 +4,8 @@
 
 #include "tools/lab/lab.h"
 
+#include <filesystem>
+
 namespace ordo::lab {
 
 // The abilities of a terminal.

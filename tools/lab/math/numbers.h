@@ -4,7 +4,7 @@
 #pragma once
 
 #include "core/random.h"
-#include "ordo.h"
+#include "rows.h"
 #include "tools/terminal/output.h"
 
 #include <algorithm>

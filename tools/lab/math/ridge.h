@@ -2,7 +2,7 @@
 // Linear regression with a penalty on the weights, in closed form (Hoerl and Kennard 1970).
 #pragma once
 
-#include "ordo.h"
+#include "rows.h"
 
 namespace ordo::lab {
 

@@ -13,7 +13,10 @@
 #include "tools/terminal/terminal.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <ctime>
+#include <new>
+#include <system_error>
 
 namespace ordo::lab {
 

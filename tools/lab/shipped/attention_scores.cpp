@@ -105,8 +105,8 @@ const char* name_of(HeadKind kind) {
 
 std::vector<AttentionMap> attention_maps(const Model& model, std::span<const Token> tokens) {
     const auto n = static_cast<int>(tokens.size());
-    const Blueprint& b = impl_of(model).blueprint;
-    check_reach(impl_of(model).encodings, n);
+    const Blueprint& b = blueprint_of(model);
+    check_reach(encodings_of(model), n);
     std::vector<AttentionMap> maps(b.n_layers * b.n_heads);
     for (AttentionMap& map : maps) map.assign(tokens.size(), Vector(tokens.size(), std::nan("")));
     Session session(model, {.capacity = n, .chunk = n});
@@ -120,7 +120,7 @@ std::vector<AttentionMap> attention_maps(const Model& model, std::span<const Tok
 
 HeadScores head_scores(const Model& model, const RepetitionPlan& plan, std::uint64_t seed,
                        const std::function<void()>& progress) {
-    const Blueprint& b = impl_of(model).blueprint;
+    const Blueprint& b = blueprint_of(model);
     const std::vector<Token> vocabulary = plain_tokens(model);
     const int longest = 2 * plan.longest + (model.start_of_text() >= 0 ? 1 : 0);
     if (static_cast<int>(vocabulary.size()) < 2 * plan.longest)

@@ -6,6 +6,8 @@
 #include "tools/model/weights.h"
 #include "tools/train/record.h"
 
+#include <system_error>
+
 namespace ordo::lab {
 namespace {
 

@@ -44,7 +44,7 @@ std::vector<std::vector<float>> states_of(const Model& model, std::span<const st
 
 std::vector<Tensor> hidden_states(const Model& model, std::span<const Token> tokens) {
     const auto n = static_cast<int>(tokens.size());
-    check_reach(impl_of(model).encodings, n);
+    check_reach(encodings_of(model), n);
     std::vector<Tensor> all;
     Session session(model, {.capacity = n, .chunk = n});
     session.watch({.states =

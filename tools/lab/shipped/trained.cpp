@@ -7,6 +7,8 @@
 #include "tools/model/scores.h"
 #include "tools/model/weights.h"
 
+#include <system_error>
+
 namespace ordo::lab {
 
 std::vector<Trained> trained_models(const Request& request) {

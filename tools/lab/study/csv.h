@@ -7,8 +7,10 @@
 #include <charconv>
 #include <cmath>
 #include <filesystem>
+#include <initializer_list>
 #include <sstream>
 #include <string>
+#include <system_error>
 #include <vector>
 
 namespace ordo::lab {

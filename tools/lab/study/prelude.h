@@ -5,7 +5,7 @@
 
 #include "core/error.h"
 #include "encoding/base/registry.h"
-#include "model/model.h"
+#include "model/model_access.h"
 #include "tools/lab/lab.h"
 #include "tools/lab/math/statistics.h"
 #include "tools/lab/study/encodings.h"

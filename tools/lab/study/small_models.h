@@ -4,7 +4,7 @@
 #pragma once
 
 #include "core/timer.h"
-#include "model/model.h"
+#include "model/model_access.h"
 
 #include <algorithm>
 #include <atomic>

@@ -3,7 +3,7 @@
 // ones.
 #pragma once
 
-#include "ordo.h"
+#include "rows.h"
 
 namespace ordo::lab {
 

@@ -2,7 +2,7 @@
 // A small text as sentences of words, and next-word statistics from its counts: baselines for a model's predictions.
 #pragma once
 
-#include "ordo.h"
+#include "rows.h"
 
 namespace ordo::lab {
 
