@@ -6,12 +6,9 @@
 #include "kernels/tile_config.h"
 #include "kernels/vectors.h"
 
-#include "kernels/body.h"
 #include "kernels/panels.h"
 #include "kernels/quant_panels.h"
-#include "kernels/rare_panels.h"
 #include "kernels/slabs.h"
-#include "kernels/super_panels.h"
 #include "kernels/tile_products.h"
 
 namespace {
@@ -47,6 +44,8 @@ struct AmxUnit {
 } // namespace
 
 namespace ordo {
-extern const Kernels amx_kernels;
-constinit const Kernels amx_kernels = with_tiles<AmxUnit>(ORDO_KERNELS("amx"));
+void amx_kernels(Kernels& set) {
+    set = with_tiles<AmxUnit>(set);
+    set.name = "amx";
+}
 } // namespace ordo

@@ -12,6 +12,7 @@
 #include "kernels/super_panels.h"
 
 namespace ordo {
-extern const Kernels avx2_kernels;
-const Kernels avx2_kernels = ORDO_KERNELS("avx2");
+void avx2_kernels(Kernels& set) {
+    set = ORDO_KERNELS("avx2");
+}
 } // namespace ordo

@@ -12,6 +12,7 @@
 #include "kernels/super_panels.h"
 
 namespace ordo {
-extern const Kernels avx512_kernels;
-const Kernels avx512_kernels = ORDO_KERNELS("avx512");
+void avx512_kernels(Kernels& set) {
+    set = ORDO_KERNELS("avx512");
+}
 } // namespace ordo

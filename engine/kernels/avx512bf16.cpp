@@ -4,14 +4,13 @@
 
 #include "kernels/vectors.h"
 
-#include "kernels/body.h"
 #include "kernels/panels.h"
 #include "kernels/quant_panels.h"
-#include "kernels/rare_panels.h"
 #include "kernels/slabs.h"
-#include "kernels/super_panels.h"
 
 namespace ordo {
-extern const Kernels avx512bf16_kernels;
-const Kernels avx512bf16_kernels = ORDO_KERNELS("avx512bf16");
+void avx512bf16_kernels(Kernels& set) {
+    set.name = "avx512bf16";
+    static_cast<PairLoops&>(set) = pair_loops;
+}
 } // namespace ordo

@@ -4,14 +4,14 @@
 
 #include "kernels/vectors.h"
 
-#include "kernels/body.h"
 #include "kernels/panels.h"
 #include "kernels/quant_panels.h"
 #include "kernels/rare_panels.h"
-#include "kernels/slabs.h"
 #include "kernels/super_panels.h"
 
 namespace ordo {
-extern const Kernels avx512vnni_kernels;
-const Kernels avx512vnni_kernels = ORDO_KERNELS("avx512vnni");
+void avx512vnni_kernels(Kernels& set) {
+    set.name = "avx512vnni";
+    static_cast<ByteLoops&>(set) = byte_loops;
+}
 } // namespace ordo

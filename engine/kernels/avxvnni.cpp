@@ -4,14 +4,14 @@
 
 #include "kernels/vectors.h"
 
-#include "kernels/body.h"
 #include "kernels/panels.h"
 #include "kernels/quant_panels.h"
 #include "kernels/rare_panels.h"
-#include "kernels/slabs.h"
 #include "kernels/super_panels.h"
 
 namespace ordo {
-extern const Kernels avxvnni_kernels;
-const Kernels avxvnni_kernels = ORDO_KERNELS("avxvnni");
+void avxvnni_kernels(Kernels& set) {
+    set.name = "avxvnni";
+    static_cast<ByteLoops&>(set) = byte_loops;
+}
 } // namespace ordo

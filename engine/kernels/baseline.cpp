@@ -12,6 +12,7 @@
 #include "kernels/super_panels.h"
 
 namespace ordo {
-extern const Kernels baseline_kernels;
-const Kernels baseline_kernels = ORDO_KERNELS("baseline");
+void baseline_kernels(Kernels& set) {
+    set = ORDO_KERNELS("baseline");
+}
 } // namespace ordo

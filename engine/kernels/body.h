@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The inner loops, included by one file per instruction set after vectors.h.
+// The inner loops, included by each whole instruction set (kernels.h) after vectors.h.
 
 namespace {
 

@@ -16,26 +16,38 @@ namespace ordo {
 
 namespace {
 
+// A set is the set below with other loops. It runs where the set below runs and the processor has the set's own
+// instructions.
 struct KnownSet {
-    const Kernels& set;
-    bool runs;
+    std::string_view below; // none: ""
+    bool (*runs)();         // given that the set below runs
+    void (*change)(Kernels& set);
 };
 
 } // namespace
 
+// Each writes the name and the loops of its set. Their files are compiled for their machines, so that a machine calls
+// only those whose sets it runs.
 #if defined(__aarch64__)
-extern const Kernels neon_kernels, dotprod_kernels;
+void neon_kernels(Kernels& set);
+void dotprod_kernels(Kernels& set);
 
 namespace {
 
-std::vector<KnownSet> known_sets() {
-    return {{neon_kernels, true}, {dotprod_kernels, (::getauxval(AT_HWCAP) & HWCAP_ASIMDDP) != 0}};
-}
+constexpr KnownSet known_sets[] = {
+    {"", [] { return true; }, neon_kernels},
+    {"neon", [] { return (::getauxval(AT_HWCAP) & HWCAP_ASIMDDP) != 0; }, dotprod_kernels},
+};
 
 } // namespace
 #elif defined(__x86_64__)
-extern const Kernels baseline_kernels, avx2_kernels, avxvnni_kernels, avx512_kernels, avx512vnni_kernels,
-    avx512bf16_kernels, amx_kernels;
+void baseline_kernels(Kernels& set);
+void avx2_kernels(Kernels& set);
+void avxvnni_kernels(Kernels& set);
+void avx512_kernels(Kernels& set);
+void avx512vnni_kernels(Kernels& set);
+void avx512bf16_kernels(Kernels& set);
+void amx_kernels(Kernels& set);
 
 namespace {
 
@@ -48,40 +60,46 @@ bool has_avxvnni() { // leaf 7, subleaf 1, EAX bit 4 (Intel 64 and IA-32 Archite
     unsigned a = 0, b = 0, c = 0, d = 0;
     return __get_cpuid_count(7, 1, &a, &b, &c, &d) != 0 && (a & (1u << 4)) != 0;
 }
+bool has_v3() {
+    __builtin_cpu_init();
+    return __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0 &&
+           __builtin_cpu_supports("bmi2") != 0 && has_f16c();
+}
+bool has_v4() {
+    return __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512bw") != 0 &&
+           __builtin_cpu_supports("avx512cd") != 0 && __builtin_cpu_supports("avx512dq") != 0 &&
+           __builtin_cpu_supports("avx512vl") != 0;
+}
 
 // Slowest first. Every processor with AVX-512 has AVX2. AVX-512 and AVX-VNNI occur independently of each other.
-std::vector<KnownSet> known_sets() {
-    __builtin_cpu_init();
-    const bool v3 = __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0 &&
-                    __builtin_cpu_supports("bmi2") != 0 && has_f16c();
-    const bool v4 = v3 && __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512bw") != 0 &&
-                    __builtin_cpu_supports("avx512cd") != 0 && __builtin_cpu_supports("avx512dq") != 0 &&
-                    __builtin_cpu_supports("avx512vl") != 0;
-    const bool vnni = v4 && __builtin_cpu_supports("avx512vnni") != 0;
-    const bool bf16 = vnni && __builtin_cpu_supports("avx512bf16") != 0;
-    return {{baseline_kernels, true},
-            {avx2_kernels, v3},
-            {avxvnni_kernels, v3 && has_avxvnni()},
-            {avx512_kernels, v4},
-            {avx512vnni_kernels, vnni},
-            {avx512bf16_kernels, bf16},
-            {amx_kernels, bf16 && runs_tiles(this_tile_machine())}};
-}
+constexpr KnownSet known_sets[] = {
+    {"", [] { return true; }, baseline_kernels},
+    {"baseline", has_v3, avx2_kernels},
+    {"avx2", has_avxvnni, avxvnni_kernels},
+    {"avx2", has_v4, avx512_kernels},
+    {"avx512", [] { return __builtin_cpu_supports("avx512vnni") != 0; }, avx512vnni_kernels},
+    {"avx512vnni", [] { return __builtin_cpu_supports("avx512bf16") != 0; }, avx512bf16_kernels},
+    {"avx512bf16", [] { return runs_tiles(this_tile_machine()); }, amx_kernels},
+};
 
 } // namespace
 #else // WebAssembly, whose compiler translates SSE4.2
-extern const Kernels baseline_kernels;
+void baseline_kernels(Kernels& set);
 
 namespace {
 
-std::vector<KnownSet> known_sets() {
-    return {{baseline_kernels, true}};
-}
+constexpr KnownSet known_sets[] = {{"", [] { return true; }, baseline_kernels}};
 
 } // namespace
 #endif
 
 namespace {
+
+const Kernels* named(std::span<const Kernels* const> sets, std::string_view name) {
+    for (const Kernels* set : sets)
+        if (name == set->name) return set;
+    return nullptr;
+}
 
 const Kernels*& chosen() {
     static const Kernels* set = available_kernels().back();
@@ -91,10 +109,17 @@ const Kernels*& chosen() {
 } // namespace
 
 std::span<const Kernels* const> available_kernels() {
+    static Kernels tables[std::size(known_sets)];
     static const std::vector<const Kernels*> sets = [] {
         std::vector<const Kernels*> running;
-        for (const KnownSet& known : known_sets())
-            if (known.runs) running.push_back(&known.set);
+        for (const KnownSet& known : known_sets) {
+            const Kernels* const below = named(running, known.below);
+            if ((below == nullptr && !known.below.empty()) || !known.runs()) continue;
+            Kernels& set = tables[running.size()];
+            if (below != nullptr) set = *below;
+            known.change(set);
+            running.push_back(&set);
+        }
         return running;
     }();
     return sets;
@@ -113,14 +138,12 @@ void select_kernels(std::string_view name) {
         chosen() = available_kernels().back();
         return;
     }
-    std::string known = "auto";
-    for (const Kernels* set : available_kernels()) {
-        if (name == set->name) {
-            chosen() = set;
-            return;
-        }
-        known += std::string(", ") + set->name;
+    if (const Kernels* const set = named(available_kernels(), name)) {
+        chosen() = set;
+        return;
     }
+    std::string known = "auto";
+    for (const Kernels* set : available_kernels()) known += std::string(", ") + set->name;
     fail(ErrorCode::usage, "instruction set: expected one that this machine runs (", known, "), found '",
          printable(name), "'");
 }

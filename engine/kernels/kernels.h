@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The inner loops, chosen at run time. They are compiled once per instruction set: baseline.cpp, avx2.cpp, avxvnni.cpp,
-// avx512.cpp, avx512vnni.cpp and avx512bf16.cpp; for ARM64 neon.cpp and dotprod.cpp. All share body.h under different
-// flags. amx.cpp adds products on tiles. All run on the calling thread.
+// The inner loops, chosen at run time. baseline.cpp, avx2.cpp, avx512.cpp and, for ARM64, neon.cpp compile all of them,
+// with the same headers under different flags. avxvnni.cpp, avx512vnni.cpp, avx512bf16.cpp, amx.cpp and dotprod.cpp
+// compile the loops that their instructions change, and take the others from the set below (kernels.cpp). All run on
+// the calling thread.
 #pragma once
 
 #include <cstddef>
@@ -58,16 +59,14 @@ using QuantProduct = void (*)(int rows, int outputs, int k, const std::byte* w, 
 // Partial sums of `sum`: enough that no addition waits for another, in vectors of any width.
 inline constexpr int partial_sums = 64;
 
-struct Kernels {
-    const char* name; // "baseline", "avx2", "avxvnni", "avx512", "avx512vnni", "avx512bf16", "amx"; "neon", "dotprod"
+// An instruction for products of bytes changes these loops alone.
+struct ByteLoops {
+    QuantProduct product_q8_0, product_q4_0, product_q5_0, product_q4_K, product_q5_K, product_q6_K;
+    QuantProduct product_q4_1, product_q5_1, product_iq4_nl, product_q2_K, product_q3_K, product_iq4_xs;
+};
 
-    // c [m, n] = alpha * a * b + beta * c. a(i, l) = a[i * a_row + l * a_col], so that a may be
-    // transposed; b [k, n] and c [m, n] have contiguous rows, ldb and ldc apart.
-    void (*product)(int m, int n, int k, float alpha, const float* a, std::ptrdiff_t a_row, std::ptrdiff_t a_col,
-                    const float* b, std::ptrdiff_t ldb, float beta, float* c, std::ptrdiff_t ldc);
-    // The same with b in f16.
-    void (*product_halves)(int m, int n, int k, float alpha, const float* a, std::ptrdiff_t a_row, std::ptrdiff_t a_col,
-                           const std::uint16_t* b, std::ptrdiff_t ldb, float beta, float* c, std::ptrdiff_t ldc);
+// An instruction for products of pairs of bf16 changes these loops alone.
+struct PairLoops {
     // c [m, n] = a [m, k] * b [k, n], rows of a and c lda and ldc apart. b is in slabs of 64 rows. A slab has a block
     // for every 32 columns, the last one padded: scales f16[64] and signed bytes [64][32]. A row of the result has the
     // same bits as that row alone.
@@ -77,17 +76,27 @@ struct Kernels {
     // multiplies pairs, a is rounded to bf16.
     void (*product_pair_slabs)(int m, int n, int k, const float* a, std::ptrdiff_t lda, const std::byte* b, float* c,
                                std::ptrdiff_t ldc);
+    // bf16 by bf16, twice as fast, where the machine multiplies pairs at once; otherwise null.
+    PairProduct product_bf16_pairs;
+    void (*round_to_bf16)(int n, const float* x,
+                          std::uint16_t* y); // to nearest; y may be x; null where that product is
+};
+
+struct Kernels : ByteLoops, PairLoops {
+    const char* name; // "baseline", "avx2", "avxvnni", "avx512", "avx512vnni", "avx512bf16", "amx"; "neon", "dotprod"
+
+    // c [m, n] = alpha * a * b + beta * c. a(i, l) = a[i * a_row + l * a_col], so that a may be
+    // transposed; b [k, n] and c [m, n] have contiguous rows, ldb and ldc apart.
+    void (*product)(int m, int n, int k, float alpha, const float* a, std::ptrdiff_t a_row, std::ptrdiff_t a_col,
+                    const float* b, std::ptrdiff_t ldb, float beta, float* c, std::ptrdiff_t ldc);
+    // The same with b in f16.
+    void (*product_halves)(int m, int n, int k, float alpha, const float* a, std::ptrdiff_t a_row, std::ptrdiff_t a_col,
+                           const std::uint16_t* b, std::ptrdiff_t ldb, float beta, float* c, std::ptrdiff_t ldc);
     // y[r * ldy + i] = sum over l of w[i * ldw + l] * x[r * ldx + l], for i in [0, m), r in [0, rows): for few rows,
     // where packing would cost more than it saves. A row of the result has the same bits as that row alone.
     void (*dots)(int rows, int m, int k, const float* w, std::ptrdiff_t ldw, const float* x, std::ptrdiff_t ldx,
                  float* y, std::ptrdiff_t ldy);
     PanelProduct product_f32, product_f16, product_bf16;
-    // bf16 by bf16, twice as fast, where the machine multiplies pairs at once; otherwise null.
-    PairProduct product_bf16_pairs;
-    void (*round_to_bf16)(int n, const float* x,
-                          std::uint16_t* y); // to nearest; y may be x; null where that product is
-    QuantProduct product_q8_0, product_q4_0, product_q5_0, product_q4_K, product_q5_K, product_q6_K;
-    QuantProduct product_q4_1, product_q5_1, product_iq4_nl, product_q2_K, product_q3_K, product_iq4_xs;
     // n a multiple of 32. A value that is not finite makes its block's scale NaN.
     void (*quantise_row)(int n, const float* x, signed char* values, float* scales, int* sums, int* first_sums);
     // x[i] = exp(x[i] - largest x). n > 0; -inf gives 0.

@@ -12,6 +12,7 @@
 #include "kernels/super_panels.h"
 
 namespace ordo {
-extern const Kernels neon_kernels;
-const Kernels neon_kernels = ORDO_KERNELS("neon");
+void neon_kernels(Kernels& set) {
+    set = ORDO_KERNELS("neon");
+}
 } // namespace ordo

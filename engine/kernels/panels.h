@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Products with packed weights, included by one file per instruction set after vectors.h. kernels.h describes the
-// layout. Here are floats and half precision; quant_panels.h has blocks of 32 and super_panels.h blocks of 256. Every
-// output is one chain of additions over ascending k, independent of the other rows, panels and threads. A row of a
-// batch therefore has the same bits as that row alone.
+// Products with packed weights, included by each instruction set after vectors.h. kernels.h describes the layout. Here
+// are floats and half precision; quant_panels.h has blocks of 32 and super_panels.h blocks of 256. Every output is one
+// chain of additions over ascending k, independent of the other rows, panels and threads. A row of a batch therefore
+// has the same bits as that row alone.
 
 namespace {
 
@@ -159,8 +159,8 @@ inline int pair_rows(int row, int rows, int pairs, const std::byte* w, const std
     return row;
 }
 
-void pair_product(int rows, int outputs, int k, const std::byte* w, std::ptrdiff_t panel_bytes, const std::uint16_t* x,
-                  std::ptrdiff_t ldx, float* y, std::ptrdiff_t ldy, bool add) {
+[[maybe_unused]] void pair_product(int rows, int outputs, int k, const std::byte* w, std::ptrdiff_t panel_bytes,
+                                   const std::uint16_t* x, std::ptrdiff_t ldx, float* y, std::ptrdiff_t ldy, bool add) {
     const int pairs = (k + 1) / 2;
     int at = 0;
     // A row alone takes two short panels at once, such as a cache's keys: the sums of one would wait for each other.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Products with weights, and with keys and values, in blocks of 32. Included by one file per instruction set after
-// panels.h. Here too a row of a batch has the same bits as that row alone.
+// Products with weights, and with keys and values, in blocks of 32. Included by each instruction set after panels.h.
+// Here too a row of a batch has the same bits as that row alone.
 
 namespace {
 
@@ -12,6 +12,9 @@ constexpr std::ptrdiff_t blocks_ahead = 8192; // bytes
 inline words load_words(const std::byte* p) {
     return *reinterpret_cast<const words*>(p);
 }
+
+typedef unsigned char level_bytes
+    __attribute__((vector_size(4 * lanes), aligned(1), may_alias)); // of a vector of words
 
 inline floats as_floats(words w) { // of signed numbers
     return __builtin_convertvector(reinterpret_cast<ints>(w), floats);
@@ -144,7 +147,7 @@ inline floats magnitude(floats v) {
 typedef signed char chars __attribute__((vector_size(lanes), aligned(1), may_alias));
 
 // One block of 32: q = round(x / d) with d = max |x| / 127, ties to even.
-void quantise_row(int n, const float* x, signed char* q, float* scales, int* sums, int* first_sums) {
+[[maybe_unused]] void quantise_row(int n, const float* x, signed char* q, float* scales, int* sums, int* first_sums) {
     const floats magic = splat(12582912.0f); // 1.5 * 2^23
     for (int b = 0; b < n / 32; ++b, x += 32, q += 32) {
         floats most{}, wild{};

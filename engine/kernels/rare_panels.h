@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Products with weights of types that files rarely have, included by one file per instruction set after quant_panels.h.
-// Each block is unpacked to bytes like those of q8_0, for up to 32 rows at once. All these types share one loop over
-// the unpacked bytes. A type then needs only a few lines, which are compiled once instead of for every number of rows.
+// Products with weights of types that files rarely have, included after quant_panels.h. Each block is unpacked to bytes
+// like those of q8_0, for up to 32 rows at once. All these types share one loop over the unpacked bytes. A type then
+// needs only a few lines, which are compiled once instead of for every number of rows.
 
 namespace {
 
@@ -14,9 +14,6 @@ struct Unpacked {
     alignas(
         64) floats least[2 * most_groups][panel_vectors]; // subtracted from the weights of a group or each half of it
 };
-
-typedef unsigned char level_bytes
-    __attribute__((vector_size(4 * lanes), aligned(1), may_alias)); // of a vector of words
 
 inline void store_word(std::byte* levels, int i, int v, words w) {
     *reinterpret_cast<words*>(levels + 128 * i + 4 * lanes * v) = w;

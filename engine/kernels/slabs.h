@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Products with the values of a cache, which lie in slabs of 64 tokens (kernels.h). Included by one file for each
-// instruction set, after quant_panels.h. Every output is one chain of additions over ascending rows of b.
+// Products with the values of a cache, which lie in slabs of 64 tokens (kernels.h). Included after quant_panels.h. Every
+// output is one chain of additions over ascending rows of b.
 
 namespace {
 
@@ -204,5 +204,7 @@ void slab_product(int m, int n, int k, const float* a, std::ptrdiff_t lda, const
     if (slab_tile_rows > 2) row = slab_rows<Slab, 2, 1>(row, m, n, k, a, lda, b, c, ldc);
     slab_rows<Slab, 1, 2>(row, m, n, k, a, lda, b, c, ldc);
 }
+
+constexpr ordo::PairLoops pair_loops{slab_product<ByteSlab>, slab_product<PairSlab>, pair_product, round_to_bf16};
 
 } // namespace

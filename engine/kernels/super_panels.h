@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Products with weights in blocks of 256 (q4_K, q5_K, q6_K), included by one file per instruction set after
-// rare_panels.h. A panel's block interleaves the blocks of 32 rows of a file (io/blocks.h) by words of four bytes.
-// word(block, i, v) is the i-th word of vector v of the outputs.
+// Products with weights in blocks of 256 (q4_K, q5_K, q6_K), included after rare_panels.h. A panel's block interleaves
+// the blocks of 32 rows of a file (io/blocks.h) by words of four bytes. word(block, i, v) is the i-th word of vector v
+// of the outputs.
 
 namespace {
 
@@ -193,16 +193,20 @@ void super_product(int rows, int outputs, int k, const std::byte* w, std::ptrdif
     }
 }
 
+constexpr ordo::ByteLoops byte_loops{
+    quant_product<Q8Block>,           quant_product<Q4Block>,          quant_product<Q5Block>,
+    super_product<K45Block<false>>,   super_product<K45Block<true>>,   super_product<K6Block>,
+    unpacked_product<Q1Block<false>>, unpacked_product<Q1Block<true>>, unpacked_product<Iq4NlBlock>,
+    unpacked_product<K2Block>,        unpacked_product<K3Block>,       unpacked_product<Iq4XsBlock>,
+};
+
 } // namespace
 
+// A whole set: with body.h and slabs.h.
 #define ORDO_KERNELS(name)                                                                                             \
     {                                                                                                                  \
-        name, product, product_halves, slab_product<ByteSlab>, slab_product<PairSlab>, dots, panel_product<F32Panel>,  \
-            panel_product<F16Panel>, panel_product<Bf16Panel>, pair_product, round_to_bf16, quant_product<Q8Block>,    \
-            quant_product<Q4Block>, quant_product<Q5Block>, super_product<K45Block<false>>,                            \
-            super_product<K45Block<true>>, super_product<K6Block>, unpacked_product<Q1Block<false>>,                   \
-            unpacked_product<Q1Block<true>>, unpacked_product<Iq4NlBlock>, unpacked_product<K2Block>,                  \
-            unpacked_product<K3Block>, unpacked_product<Iq4XsBlock>, quantise_row, exp_row, scale, add, add_value,     \
-            sum_row, axpy, dot, rotate_adjacent, rotate_halves, subtract_distance, consecutive, sigmoid, silu,         \
-            gelu_tanh, silu_grad, gelu_tanh_grad, adamw                                                                \
+        byte_loops, pair_loops, name, product, product_halves, dots, panel_product<F32Panel>, panel_product<F16Panel>, \
+            panel_product<Bf16Panel>, quantise_row, exp_row, scale, add, add_value, sum_row, axpy, dot,                \
+            rotate_adjacent, rotate_halves, subtract_distance, consecutive, sigmoid, silu, gelu_tanh, silu_grad,       \
+            gelu_tanh_grad, adamw                                                                                      \
     }

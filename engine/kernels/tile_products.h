@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Products on tiles, included after slabs.h and super_panels.h by amx.cpp and by its twin in the tests, which computes
-// each instruction as in Intel's manual. Unit is one of the two:
+// Products on tiles, included after slabs.h by amx.cpp and by its twin in the tests, which computes each instruction as
+// in Intel's manual. Unit is one of the two:
 //   configure(config), release()        for the calling thread
 //   zero<T>()                           tile T to zeros
 //   load<T>(p, stride), store<T>(...)   its rows, stride bytes apart

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Vectors of floats in GCC's vector types, included by one file per instruction set before body.h and panels.h. None of
+// Vectors of floats in GCC's vector types, included by each instruction set before body.h and panels.h. None of
 // these headers uses an inline function of another header: the linker might keep a copy compiled for AVX-512.
 
 namespace {

@@ -13,6 +13,8 @@
 #include <gtest/gtest.h>
 #include <limits>
 #include <numeric>
+#include <string_view>
+#include <tuple>
 #include <vector>
 
 namespace ordo {
@@ -295,6 +297,36 @@ TEST_P(PairSlabs, ProductsOfAnyShape) {
                 }
             }
         }
+    }
+}
+
+TEST(KernelSets, InheritTheLoopsThatTheirInstructionsLeaveAlone) {
+    const auto named = [](std::string_view name) {
+        const auto sets = available_kernels();
+        const auto found = std::ranges::find_if(sets, [&](const Kernels* set) { return set->name == name; });
+        return found == sets.end() ? nullptr : *found;
+    };
+    const auto loops = [](const Kernels& k) {
+        return std::tuple(k.product, k.product_halves, k.dots, k.product_f32, k.product_f16, k.product_bf16,
+                          k.quantise_row, k.exp_row, k.scale, k.sum, k.dot, k.rotate_adjacent, k.silu, k.adamw);
+    };
+    const auto bytes = [](const Kernels& k) { return std::pair(k.product_q4_K, k.product_q2_K); };
+    const auto pairs = [](const Kernels& k) { return std::pair(k.product_slabs, k.product_bf16_pairs); };
+    struct Inheritance {
+        const char *set, *below;
+        bool new_bytes, new_pairs;
+    };
+    for (const auto& [name, below_name, new_bytes, new_pairs] : {Inheritance{"avxvnni", "avx2", true, false},
+                                                                 {"avx512vnni", "avx512", true, false},
+                                                                 {"avx512bf16", "avx512vnni", false, true},
+                                                                 {"amx", "avx512bf16", false, true},
+                                                                 {"dotprod", "neon", true, false}}) {
+        const Kernels *const set = named(name), *const below = named(below_name);
+        if (set == nullptr) continue;
+        ASSERT_NE(below, nullptr) << name;
+        EXPECT_EQ(loops(*set), loops(*below)) << name;
+        EXPECT_EQ(bytes(*set) != bytes(*below), new_bytes) << name;
+        EXPECT_EQ(pairs(*set) != pairs(*below), new_pairs) << name;
     }
 }
 
