@@ -8,7 +8,7 @@
 
 namespace ordo::test {
 
-// Slow, and unknown to select_kernels. The second is compiled together with the first, but without tiles, so
+// Slow, and unknown to select_kernels. The second is the set below the first, compiled by the same rules for floats, so
 // that floats around integer sums have the same bits.
 extern const Kernels amx_emulated_kernels, amx_emulated_vectors;
 std::vector<const Kernels*> tested_kernels();

@@ -56,7 +56,7 @@ endif
 %/engine/kernels/avx512vnni.o %/engine/kernels/avx512vnni.cpp: FILE_FLAGS := -march=x86-64-v4 -mavx512vnni $(INTRINSICS)
 %/engine/kernels/avx512bf16.o %/engine/kernels/avx512bf16.cpp: FILE_FLAGS := -march=x86-64-v4 -mavx512vnni -mavx512bf16 $(INTRINSICS)
 %/engine/kernels/amx.o %/engine/kernels/amx.cpp: FILE_FLAGS := -march=x86-64-v4 -mavx512vnni -mavx512bf16 -mamx-tile -mamx-int8 -mamx-bf16 $(INTRINSICS)
-$(BUILD)/engine/kernels/neon.o: FILE_FLAGS := -ffp-contract=fast
+$(BUILD)/engine/kernels/neon.o $(if $(filter aarch64,$(MACHINE)),$(BUILD)/tests/kernels/amx_emulated.o): FILE_FLAGS := -ffp-contract=fast
 $(BUILD)/engine/kernels/dotprod.o: FILE_FLAGS := -march=armv8.2-a+dotprod -ffp-contract=fast
 $(foreach f,io text encoding formats/gguf formats/sentence_piece,$(BUILD)/engine/$f/%.o): FILE_FLAGS := -Wconversion -Wno-sign-conversion
 $(BUILD)/tools/terminal/line_reader.o: FILE_FLAGS := $(if $(EDIT_LIBS),-DORDO_LIBEDIT)
