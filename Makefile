@@ -49,7 +49,7 @@ x86_kernels := $(wildcard $(addprefix engine/kernels/,baseline.cpp avx*.cpp amx.
 arm64_kernels := $(addprefix engine/kernels/,neon.cpp dotprod.cpp)
 OTHER_KERNELS := $(if $(filter aarch64,$(MACHINE)),$(x86_kernels),$(arm64_kernels))
 LIB_SOURCES := $(filter-out engine/examples/% $(OTHER_KERNELS),$(wildcard engine/*.cpp engine/*/*.cpp engine/*/*/*.cpp models/*.cpp))
-MAINS := tools/main.cpp tools/lab/main.cpp
+MAINS := tools/main.cpp tools/train.cpp tools/bench.cpp tools/lab/main.cpp
 LAB_SOURCES := $(filter-out $(MAINS),$(wildcard tools/lab/*.cpp tools/lab/*/*.cpp))
 TOOL_SOURCES := $(filter-out %_mpi.cpp $(MAINS) tools/lab/% tools/web/%,$(wildcard tools/*/*.cpp)) bench/programs/frame.cpp
 TEST_SOURCES := $(filter-out tests/fuzz/% tests/install/%,$(wildcard tests/*.cpp tests/*/*.cpp))
@@ -72,6 +72,11 @@ SOURCES := $(LIB_SOURCES) $(TOOL_SOURCES) $(LAB_SOURCES) $(MAINS) $(TEST_SOURCES
 FUZZERS := $(FUZZ_SOURCES:tests/fuzz/%.cpp=$(BUILD)/%)
 BENCHES := $(BENCH_SOURCES:bench/programs/%.cpp=$(BUILD)/bench_%)
 
+# What `make run` leaves out.
+LATER := engine/training/% engine/c/% tools/verbs/train.cpp tools/verbs/bench.cpp tools/verbs/bench_result.cpp bench/% \
+  $(filter-out %/documents.cpp %/sha256.cpp,$(wildcard tools/train/*.cpp)) \
+  $(filter-out %/accuracy.cpp %/shapes.cpp,$(wildcard tools/measure/*.cpp))
+
 # Files of a folder are compiled six at a time (tests eight), so that their headers are compiled once. A file is compiled
 # alone if it has flags of its own, is left out by some modes, or has changed since the first build.
 ALONE := engine/kernels/% $(MAINS) bench/% tests/fuzz/% engine/core/blas.cpp tools/terminal/line_reader.cpp \
@@ -81,7 +86,8 @@ objects = $(sort $(foreach f,$1,$(call object,$f)))
 ifeq ($(filter help clean uninstall format,$(MAKECMDGOALS)),)
 TOGETHER := $(filter-out $(ALONE),$(SOURCES))
 home := $(if $(RELEASED),build/release,$(BUILD))
-$(foreach w,$(shell tools/scripts/together.sh $(BUILD) program 6 $(filter-out tests/% tools/lab/%,$(TOGETHER)); \
+$(foreach w,$(shell tools/scripts/together.sh $(BUILD) program 6 $(filter-out tests/% tools/lab/% $(LATER),$(TOGETHER)); \
+  tools/scripts/together.sh $(BUILD) later 6 $(filter $(LATER),$(TOGETHER)); \
   tools/scripts/together.sh $(home) lab 6 $(filter tools/lab/%,$(TOGETHER)); \
   tools/scripts/together.sh $(home) tests 8 $(filter-out $(ALONE),$(GROUPED_TESTS))),$(eval together_$(subst =, := ,$w)))
 endif
@@ -117,6 +123,8 @@ $(BUILD)/%.o: $(BUILD)/%.cpp $(SETTINGS) | $(SYSROOT)
 $(BUILD)/libordo.a: $(call objects,$(LIB_SOURCES))
 # All of tools/ but the mains, so that tests reach it too.
 $(BUILD)/libtools.a: $(call objects,$(TOOL_SOURCES))
+# What `ordo` itself needs: no training, and no measurement of speed.
+$(BUILD)/libquick.a: $(call objects,$(filter-out $(LATER),$(LIB_SOURCES) $(TOOL_SOURCES)))
 $(BUILD)/liblab.a: $(call objects,$(LAB_SOURCES))
 $(BUILD)/%.a:
 	@mkdir -p $(@D)
@@ -131,10 +139,15 @@ $(BUILD)/libordo.so: $(call objects,$(LIB_SOURCES)) $(EXPORTS)
 	$(call say,LINK ,$@)
 	$(link) -shared -Wl,-z,nodelete -Wl,-soname,$(SONAME) -Wl,--version-script=$(EXPORTS) -Wl,--no-undefined $(LIBS) -o $@
 
-$(BUILD)/ordo: $(call objects,tools/main.cpp) $(BUILD)/libtools.a $(BUILD)/libordo.a
+$(BUILD)/ordo: $(call objects,tools/main.cpp) $(BUILD)/libquick.a
 	$(call say,LINK ,$@)
 	$(link) $(LIBS) $(TOOL_LIBS) -o $@
 	@[ $(BUILD) != build/release ] || ln -sfn release/ordo build/ordo
+
+# `ordo train` and `ordo bench`, which `ordo` starts.
+$(BUILD)/ordo-train $(BUILD)/ordo-bench: $(BUILD)/ordo-%: $(BUILD)/tools/%.o $(BUILD)/libtools.a $(BUILD)/libordo.a
+	$(call say,LINK ,$@)
+	$(link) $(LIBS) $(TOOL_LIBS) -o $@
 
 # The experiments, which `ordo lab` starts.
 $(BUILD)/ordo-lab: $(call objects,tools/lab/main.cpp) $(BUILD)/liblab.a $(BUILD)/libtools.a $(BUILD)/libordo.a
@@ -171,10 +184,11 @@ $(foreach f,$(TO_TIDY),$(eval build/tidy/$(call unit,$f): $f $(if $(filter relea
 # ---- Targets ----------------------------------------------------------------------------------
 
 .PHONY: all run test bench lint format asan sweeps tsan fuzz test-add-encoding clean help
-.PHONY: lib program lab test-binary fuzzers tidy
-all: lib program lab ## libordo.a, libordo.so, and the programs ordo and ordo-lab
+.PHONY: lib program programs lab test-binary fuzzers tidy
+all: lib programs lab ## libordo.a, libordo.so, and the programs ordo, ordo-train, ordo-bench and ordo-lab
 lib: $(BUILD)/libordo.a $(if $(filter release,$(MODE)),$(BUILD)/libordo.so)
 program: $(BUILD)/ordo
+programs: $(addprefix $(BUILD)/,ordo ordo-train ordo-bench)
 lab: $(BUILD)/ordo-lab
 test-binary: $(BUILD)/ordo_tests
 fuzzers: $(FUZZERS)
@@ -188,7 +202,7 @@ run: ## install what is missing, build, and write a story
 
 test: ## install what is missing, build, and prove everything; MODE=asan or tsan under a sanitizer
 	@tools/scripts/install_packages.sh $(TEST_PACKAGES)
-	@$(MAKE) program test-binary $(if $(filter tsan,$(MODE)),,lab fuzzers) $(if $(filter release,$(MODE)),$(BENCHES))
+	@$(MAKE) programs test-binary $(if $(filter tsan,$(MODE)),,lab fuzzers) $(if $(filter release,$(MODE)),$(BENCHES))
 	@CXX="$(CXX)" SWEEPS="$(SWEEPS)" tests/run.sh $(BUILD)
 
 needs = @command -v $(firstword $(1)) >/dev/null || { echo "make $@: $(1) not found: apt-get install $(2)" >&2; exit 1; }
@@ -205,10 +219,10 @@ fuzz: ## run each fuzz target for FUZZ_SECONDS (60); what it finds new joins its
 	$(call needs,clang++,clang libclang-rt-dev libomp-dev)
 	@$(MAKE) MODE=fuzz fuzzers
 	@tests/fuzz/run.sh build/fuzz $(FUZZ_SECONDS)
-test-add-encoding: program test-binary ## prove that a new encoding is one file, one line and one oracle
+test-add-encoding: programs test-binary ## prove that a new encoding is one file, one line and one oracle
 	@tests/add_encoding.sh
 
-bench: program $(BENCHES) ## what each encoding costs on this machine, and how fast it trains
+bench: programs $(BENCHES) ## what each encoding costs on this machine, and how fast it trains
 	@$(BUILD)/ordo bench --encodings all
 	@$(BUILD)/bench_training
 lint: ## format, clang-tidy, floors, sizes, README, words
@@ -217,7 +231,7 @@ lint: ## format, clang-tidy, floors, sizes, README, words
 	@tools/scripts/install_packages.sh $(TEST_PACKAGES)
 	@tools/scripts/floors.sh
 	@git ls-files '*.cpp' '*.h' | xargs clang-format --dry-run -Werror
-	@$(MAKE) tidy program lab
+	@$(MAKE) tidy programs lab
 	@[ ! -e README.md ] || tools/scripts/readme_table.sh --check
 	@tools/scripts/words.sh
 	@echo "lint: nothing to object to"

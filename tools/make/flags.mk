@@ -68,12 +68,17 @@ endif
 ifneq ($(filter release arm64,$(MODE)),)
 reading := -O1
 programs := -O1
+# Tests that compute little themselves.
+asking := -O0
 $(BUILD)/tests/kernels/amx_emulated.o: LEVEL := -O3
 else ifneq ($(filter asan tsan,$(MODE)),)
 programs := -O0
+asking := -O0
 endif
 $(addprefix $(BUILD)/,engine/io/%.o engine/formats/%.o engine/text/%.o models/%.o): LEVEL := $(reading)
 $(addprefix $(BUILD)/,tools/%.o bench/%.o tests/%.o): LEVEL := $(programs)
+ASKING := $(addprefix tests/,tools/% train/% formats/% text/% io/% malformed/% model/% measure/% core/% lab/% golden/% conformance/%)
+$(ASKING:%=$(BUILD)/%.o): LEVEL := $(asking)
 
 # For libordo.so, which exports the public interface alone; calls inside the library are bound when it is linked.
 ifneq ($(MODE),asan)

@@ -27,13 +27,14 @@ PACKAGE_FILES := $(addprefix $(libdir)/,pkgconfig/ordo.pc cmake/ordo/ordo-config
 PYTHONDIR ?= $(or $(shell python3 -c 'import sys; print(next((p[len("$(PREFIX)/"):] for p in sys.path \
   if p.startswith("$(PREFIX)/") and p.endswith("-packages") and not p.startswith("$(PREFIX)/local/")), ""))' 2>/dev/null),share/ordo)
 # uninstall removes files by their names, and folders of our own once they are empty.
-LAID_DOWN = bin/ordo bin/ordo-lab $(libdir)/libordo.a $(PYTHONDIR)/ordo.py $(SHELL_FILES) $(PACKAGE_FILES) \
+PROGRAMS := ordo ordo-train ordo-bench ordo-lab
+LAID_DOWN = $(addprefix bin/,$(PROGRAMS)) $(libdir)/libordo.a $(PYTHONDIR)/ordo.py $(SHELL_FILES) $(PACKAGE_FILES) \
   $(addprefix include/ordo/,$(notdir $(HEADERS))) $(addprefix share/ordo/,$(SHIPPED) $(KEPT))
 OWN_FOLDERS = $(PYTHONDIR)/__pycache__ include/ordo $(libdir)/cmake/ordo share/ordo/weights share/ordo/bench/results share/ordo/bench share/ordo
 filled_in = sed -e 's|@VERSION@|$(VERSION)|' -e 's|@LIBS@|$(LIBS)|' -e 's|@LIBDIR@|$(libdir)|' -e 's|@UP@|$(strip $(up))|'
 install: all ## PREFIX=/usr/local LIBDIR=lib DESTDIR=
 	install -d $(call at,bin $(libdir)/pkgconfig $(libdir)/cmake/ordo $(PYTHONDIR) include/ordo share/ordo/weights share/ordo/bench/results $(dir $(SHELL_FILES)))
-	install -m 755 $(BUILD)/ordo $(BUILD)/ordo-lab $(call at,bin)
+	install -m 755 $(addprefix $(BUILD)/,$(PROGRAMS)) $(call at,bin)
 	$(BUILD)/ordo --completion bash > $(call at,share/bash-completion/completions/ordo)
 	$(BUILD)/ordo --completion zsh > $(call at,share/zsh/site-functions/_ordo)
 	$(BUILD)/ordo --completion fish > $(call at,share/fish/vendor_completions.d/ordo.fish)

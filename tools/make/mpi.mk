@@ -2,10 +2,12 @@
 # Training over several processes and machines.
 
 .PHONY: mpi test-mpi
-# The same program, whose training may be split by mpirun: one file of it differs.
+# The same ordo-train, but that mpirun may split its training: one file of it differs.
 MPICXX ?= mpicxx
 $(BUILD)/tools/train/ranks_mpi.o: FLAGS += $(patsubst -I%,-isystem %,$(shell $(MPICXX) --showme:compile))
-$(BUILD)/mpi/ordo: $(call objects,tools/main.cpp tools/train/ranks_mpi.cpp) $(BUILD)/libtools.a $(BUILD)/libordo.a
+$(BUILD)/mpi/ordo: $(BUILD)/ordo $(BUILD)/mpi/ordo-train
+	@ln -f $< $@
+$(BUILD)/mpi/ordo-train: $(call objects,tools/train.cpp tools/train/ranks_mpi.cpp) $(BUILD)/libtools.a $(BUILD)/libordo.a
 	@mkdir -p $(@D)
 	$(call say,LINK ,$@)
 	$(link) $(LIBS) $(TOOL_LIBS) $(shell $(MPICXX) --showme:link) -o $@

@@ -26,5 +26,6 @@ endef
 $(eval $(call precompiled,engine,engine/core/precompiled.h,,$(library),$(filter-out engine/kernels/%,$(LIB_SOURCES))))
 $(eval $(call precompiled,tools,tools/precompiled.h,$(programs),,$(TOOL_SOURCES) $(LAB_SOURCES) $(BENCH_SOURCES) $(MAINS)))
 ifeq ($(findstring clang,$(CXX)),)
-$(eval $(call precompiled,tests,tests/precompiled.h,$(programs),,$(filter-out tests/kernels/amx_emulated.cpp,$(TEST_SOURCES))))
+$(eval $(call precompiled,tests,tests/precompiled.h,$(programs),,$(filter-out tests/kernels/amx_emulated.cpp $(ASKING),$(TEST_SOURCES))))
+$(eval $(call precompiled,asking,tests/precompiled.h,$(asking),,$(filter $(ASKING),$(TEST_SOURCES))))
 endif

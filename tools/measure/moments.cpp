@@ -19,9 +19,9 @@ public:
     unsigned moments() const override { return moment_bias; }
 };
 
-class Product final : public Encoding {
+class Multiplication final : public Encoding {
 public:
-    Product(const Blueprint& b, int tokens, CacheType type)
+    Multiplication(const Blueprint& b, int tokens, CacheType type)
         : e_(b.d_head), group_(b.n_heads / b.n_kv_heads), keys_({b.n_layers, b.n_kv_heads, e_, tokens, type}) {
         Tensor rows(tokens, b.n_kv_heads * e_); // not zeros, which a system may keep in a single page
         std::fill_n(rows.data(), rows.size(), 0.5f);
@@ -115,7 +115,7 @@ std::int64_t MomentClock::calls(Moment moment) const {
 }
 
 std::unique_ptr<Encoding> product_encoding(const Blueprint& blueprint, int tokens, CacheType type) {
-    return std::make_unique<Product>(blueprint, tokens, type);
+    return std::make_unique<Multiplication>(blueprint, tokens, type);
 }
 std::unique_ptr<Encoding> sum_encoding(int tokens) {
     return std::make_unique<Sum>(tokens);

@@ -11,7 +11,7 @@ shift 3
 [ $# -gt 0 ] || exit 0
 if [ ! -e "$groups" ]; then
     mkdir -p "$build"
-    printf '%s\n' "$@" | LC_ALL=C sort | awk -v size="$size" '
+    printf '%s\n' "$@" | sed 's|\(.*\)/|\1/ |' | LC_ALL=C sort | sed 's|/ |/|' | awk -v size="$size" '
     function stem(path) { sub(/.*\//, "", path); sub(/\.cpp$/, "", path); return path }
     function finish(    i) {
         for (i = 1; i <= n; i++) print member[i] "=" folder "/" stem(member[1]) "-to-" stem(member[n])

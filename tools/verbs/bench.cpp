@@ -10,135 +10,13 @@
 #include "tools/measure/machine.h"
 #include "tools/measure/shapes.h"
 #include "tools/verbs/bench_result.h"
+#include "tools/verbs/programs.h"
 
 #include <algorithm>
 
 namespace ordo::tools {
 
 namespace bench_file {
-
-constexpr double most_tokens = 1 << 20;
-
-constexpr Option options[] = {
-    {.name = "encodings",
-     .alias = "encoding",
-     .kind = Kind::text,
-     .value = "LIST",
-     .repeatable = true,
-     .help = "The specs to measure, separated by commas or semicolons, or all. Default: all, or the model's own with "
-             "--model. none is always measured too."},
-    {.letter = 'p',
-     .name = "n-prompt",
-     .kind = Kind::integers,
-     .value = "N",
-     .fallback = "512",
-     .least = 0,
-     .most = most_tokens,
-     .help = "For prefill: the tokens fed at once; 0: no prefill."},
-    {.letter = 'n',
-     .name = "n-gen",
-     .kind = Kind::integers,
-     .value = "N",
-     .fallback = "128",
-     .least = 0,
-     .most = most_tokens,
-     .help = "For decode: the tokens fed one at a time; 0: no decode."},
-    {.letter = 'd',
-     .name = "n-depth",
-     .kind = Kind::integers,
-     .value = "N",
-     .fallback = "0",
-     .least = 0,
-     .most = most_tokens,
-     .help = "The tokens already in the cache, which are not timed."},
-    {.name = "parallel",
-     .kind = Kind::integers,
-     .value = "N",
-     .fallback = "1",
-     .least = 1,
-     .most = 1024,
-     .help = "For decode: the sequences decoded together; t/s counts the tokens of all."},
-    {.letter = 'r',
-     .name = "repetitions",
-     .kind = Kind::integer,
-     .value = "N",
-     .fallback = "5",
-     .least = 1,
-     .most = 100'000,
-     .help = "The rounds. In each round, every encoding runs once, in a random order."},
-    {.name = "cache-type",
-     .kind = Kind::choice,
-     .value = "TYPE",
-     .fallback = "f32",
-     .help = "f32|f16|bf16|q8_0: the type of cached keys and values. f16 and bf16 take half the memory, q8_0 little "
-             "more than a quarter; all three round."},
-    {.name = "ubatch-size",
-     .kind = Kind::integer,
-     .value = "N",
-     .fallback = "256",
-     .least = 1,
-     .most = most_tokens,
-     .help = "The tokens processed at once in prefill."},
-    {.letter = 't',
-     .name = "threads",
-     .kind = Kind::integers,
-     .value = "N",
-     .least = 1,
-     .most = max_threads,
-     .help = "The numbers of threads. Default: OMP_NUM_THREADS, or one for each physical core."},
-    {.name = "beside",
-     .kind = Kind::integer,
-     .value = "N",
-     .fallback = "0",
-     .least = 0,
-     .most = 1024,
-     .help = "Run next to N busy threads, as on a machine with other programs."},
-    {.name = "format",
-     .kind = Kind::choice,
-     .value = "FORMAT",
-     .fallback = "text",
-     .help = "text|md|csv|json: the figures."},
-};
-constexpr Option shape_options[] = {
-    {.name = "shape",
-     .alias = "arch",
-     .kind = Kind::text,
-     .value = "NAMES",
-     .fallback = "ordo",
-     .help = "The shapes to run with random weights: an architecture, llama15m, llama110m, gpt2-124m, bloom560m or "
-             "llama1.1b."},
-    {.letter = 'm',
-     .name = "model",
-     .kind = Kind::path,
-     .value = "FILE",
-     .help = "Run the weights of FILE instead of random weights."},
-    {.name = "dtype",
-     .kind = Kind::text,
-     .value = "TYPES",
-     .fallback = "f32",
-     .help = "The types of the weights in memory: f32, f16, bf16, q8_0, q4_0 and, for random weights, q4_1, q5_0, "
-             "q5_1, q2_K, q3_K, q4_K, q5_K, q6_K, iq4_nl, iq4_xs. Default with --model: as stored."},
-    {.name = "layers",
-     .kind = Kind::integer,
-     .value = "N",
-     .least = 1,
-     .most = 1024,
-     .help = "The number of layers, instead of the shape's."},
-    {.name = "dim", .kind = Kind::integer, .value = "N", .least = 1, .most = 65536, .help = "The width of the model."},
-    {.name = "heads", .kind = Kind::integer, .value = "N", .least = 1, .most = 1024, .help = "The query heads."},
-    {.name = "kv-heads", .kind = Kind::integer, .value = "N", .least = 1, .most = 1024, .help = "The key heads."},
-    {.name = "ffn",
-     .kind = Kind::integer,
-     .value = "N",
-     .least = 1,
-     .most = 1 << 20,
-     .help = "The feed-forward width."},
-    {.name = "vocab", .kind = Kind::integer, .value = "N", .least = 1, .most = 1 << 22, .help = "The vocabulary."},
-};
-// The common options except --threads, which is a list here.
-static_assert(common_options[0].name == "threads");
-constexpr OptionGroup groups[] = {
-    {"Bench", options}, {"Model", shape_options}, {"Common", std::span(common_options).subspan(1)}};
 
 // The model that every encoding runs on, and its name.
 struct Trunk {
@@ -154,7 +32,7 @@ std::string model_file(const Arguments& arguments) {
     if (arguments.has("model") && arguments.has_operand())
         fail(ErrorCode::usage, "expected one model, found --model and '", printable(arguments.operand()), "'");
     if (file.empty()) return file;
-    for (const Option& option : shape_options)
+    for (const Option& option : bench_shape_options)
         if (option.name != "model" && option.name != "dtype" && arguments.has(option.name))
             fail(ErrorCode::usage, "option --", option.name, ": a model file has a shape of its own");
     return file;
@@ -268,7 +146,9 @@ std::vector<BenchResult> run_trunk(const Trunk& trunk, const bench::Plan& plan, 
     return results;
 }
 
-int run(const Arguments& arguments) {
+} // namespace bench_file
+
+int run_bench(const Arguments& arguments) {
     const bool quiet = arguments.has("quiet");
     std::vector<std::int64_t> threads{thread_count()};
     if (arguments.has("threads")) threads = arguments.integers("threads");
@@ -277,7 +157,7 @@ int run(const Arguments& arguments) {
                          threads, arguments.integers("parallel"));
     for (bench::Workload& load : loads) load.cache = cache_type(arguments.text("cache-type"));
     if (loads.empty()) fail(ErrorCode::usage, "bench: expected tokens to feed, found -p 0 and -n 0");
-    const bool file = !model_file(arguments).empty();
+    const bool file = !bench_file::model_file(arguments).empty();
     const std::vector<std::string> names = bench::split_names(arguments.text("shape"));
     const std::vector<std::string> dtypes = bench::split_names(arguments.text("dtype"));
     for (const std::string& dtype : dtypes) weight_type(dtype); // an unknown type is an error before anything runs
@@ -288,30 +168,15 @@ int run(const Arguments& arguments) {
     Progress progress(quiet);
     for (const std::string& name : names)
         for (const std::string& dtype : dtypes) {
-            const Trunk trunk = open_trunk(arguments, name, dtype);
+            const bench_file::Trunk trunk = bench_file::open_trunk(arguments, name, dtype);
             std::vector<std::string> lists(arguments.all("encodings").begin(), arguments.all("encodings").end());
             if (lists.empty()) lists.push_back(file ? trunk.model.encoding() : "all");
             const bench::Plan plan{bench::encoding_list(lists), arguments.integer("repetitions"),
                                    arguments.integer("ubatch-size"), arguments.integer("beside")};
-            for (BenchResult& r : run_trunk(trunk, plan, loads, progress)) results.push_back(std::move(r));
+            for (BenchResult& r : bench_file::run_trunk(trunk, plan, loads, progress)) results.push_back(std::move(r));
         }
     write_bench(results, parse_format(arguments.text("format")), quiet, arguments.has("verbose"));
     return 0;
 }
-
-} // namespace bench_file
-
-extern const Verb bench_verb;
-const Verb bench_verb{
-    .name = "bench",
-    .operand = "MODEL",
-    .summary = "Measure the cost of each positional encoding",
-    .details =
-        "Lists are crossed: -p 512 -n 128 -d 0,1024 -t 1,2 makes eight tests for each of --dtype f32,q8_0. Columns "
-        "have llama-bench's names if they mean the same. For each encoding, in prefill (pp) and decode (tg): us/token "
-        "is the time of its own calls, kflop their predicted operations, tables and params its KiB. -v, CSV and JSON "
-        "add moments %, that time as a share, and x pred., that time divided by the predicted time.",
-    .groups = bench_file::groups,
-    .run = bench_file::run};
 
 } // namespace ordo::tools

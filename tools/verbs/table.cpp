@@ -114,7 +114,7 @@ std::string spec_in(const std::string& spec, const Dims& dims, int layer) {
     return plan.encodings[plan.sums[0].in_layer(layer)[0]]->spec();
 }
 
-TableRequest read_request(const Arguments& arguments) {
+TableRequest read_table_request(const Arguments& arguments) {
     TableRequest request;
     request.length = arguments.integer("len");
     request.start = arguments.integer("start");
@@ -218,7 +218,7 @@ void show_weights(const Arguments& arguments, const std::string& spec, const Tab
 int run(const Arguments& arguments) {
     const std::string& spec = arguments.operand();
     const std::vector<SpecItem> items = parse_spec(spec);
-    TableRequest request = read_request(arguments);
+    TableRequest request = read_table_request(arguments);
     Dims dims = read_dims(arguments, example_of(find_encoding(item_in(items, spec, request.layer).name))->moments());
     const std::string item = spec_in(spec, dims, request.layer);
     dims.n_layers = 1; // used if there are no weights

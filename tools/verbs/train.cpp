@@ -10,7 +10,7 @@
 #include "tools/terminal/output.h"
 #include "tools/terminal/signals.h"
 #include "tools/train/ranks.h"
-#include "tools/verbs/train_options.h"
+#include "tools/verbs/programs.h"
 
 #include <algorithm>
 #include <chrono>
@@ -167,33 +167,17 @@ int train_and_tell(const Arguments& arguments) {
     return 0;
 }
 
-int run(const Arguments& arguments) {
+} // namespace train_file
+
+int run_train(const Arguments& arguments) {
     train::ranks::join();
-    if (train::ranks::rank() == 0) return train_and_tell(arguments);
+    if (train::ranks::rank() == 0) return train_file::train_and_tell(arguments);
     try {
-        return train_and_tell(arguments);
+        return train_file::train_and_tell(arguments);
     } catch (...) { // rank 0 usually finds the same error and reports it; meanwhile mpirun ends this rank
         std::this_thread::sleep_for(std::chrono::seconds(10));
         throw;
     }
 }
-
-} // namespace train_file
-
-extern const Verb train_verb;
-const Verb train_verb{
-    .name = "train",
-    .operand = "TEXT",
-    .summary = "Train a model on a text",
-    .details =
-        "A text and --out are required. The optimizer is AdamW by default. Its learning rate rises in a warm-up and "
-        "then falls along a cosine. The first Ctrl-C stops the run and saves the checkpoint. Without --checkpoint, it "
-        "saves the weights as OUT.partial. A run ends with exit code 1, and leaves --out as it was, if its loss or "
-        "weights are not finite or its loss stays above twice the first value. If `make mpi` built the "
-        "program, `mpirun -n 4 ordo train ...` splits every batch over 4 processes, which read the same files and sum "
-        "their gradients. After Ctrl-C, mpirun gives them a second to save; --mca odls_base_sigkill_timeout changes "
-        "that.",
-    .groups = train_table::groups,
-    .run = train_file::run};
 
 } // namespace ordo::tools

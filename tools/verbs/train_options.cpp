@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT
-// The options of ordo train, as one table.
-#pragma once
-
+// The options of ordo train, which is a program of its own: train.cpp.
 #include "tools/cli/options.h"
+#include "tools/verbs/programs.h"
 
-namespace ordo::tools::train_table {
+namespace ordo::tools {
 
-inline constexpr double most_tokens = 1e15;
+namespace train_options_file {
 
-inline constexpr Option file_options[] = {
+constexpr double most_tokens = 1e15;
+
+constexpr Option file_options[] = {
     {.name = "corpus",
      .kind = Kind::path,
      .value = "FILE",
@@ -78,7 +79,7 @@ inline constexpr Option file_options[] = {
      .help = "best|last: write the weights with the lowest held-out loss, or the weights of the last step."},
 };
 
-inline constexpr Option trunk_options[] = {
+constexpr Option trunk_options[] = {
     {.name = "encoding",
      .kind = Kind::text,
      .value = "SPEC",
@@ -139,7 +140,7 @@ inline constexpr Option trunk_options[] = {
      .help = "none|head|width: an RMS norm of queries and keys, for each head or for all heads together."},
 };
 
-inline constexpr Option start_options[] = {
+constexpr Option start_options[] = {
     {.name = "deviation",
      .kind = Kind::number,
      .value = "X",
@@ -152,7 +153,7 @@ inline constexpr Option start_options[] = {
              "sqrt(2 layers)."},
 };
 
-inline constexpr Option budget_options[] = {
+constexpr Option budget_options[] = {
     {.name = "tokens",
      .kind = Kind::amount,
      .value = "N",
@@ -267,10 +268,27 @@ inline constexpr Option budget_options[] = {
              "of threads, bit for bit."},
 };
 
-inline constexpr OptionGroup groups[] = {{"Files", file_options},
-                                         {"Model", trunk_options},
-                                         {"Start", start_options},
-                                         {"Budget", budget_options},
-                                         common_group};
+constexpr OptionGroup groups[] = {{"Files", file_options},
+                                  {"Model", trunk_options},
+                                  {"Start", start_options},
+                                  {"Budget", budget_options},
+                                  common_group};
 
-} // namespace ordo::tools::train_table
+} // namespace train_options_file
+
+const Verb train_verb{
+    .name = "train",
+    .operand = "TEXT",
+    .summary = "Train a model on a text",
+    .details =
+        "A text and --out are required. The optimizer is AdamW by default. Its learning rate rises in a warm-up and "
+        "then falls along a cosine. The first Ctrl-C stops the run and saves the checkpoint. Without --checkpoint, it "
+        "saves the weights as OUT.partial. A run ends with exit code 1, and leaves --out as it was, if its loss or "
+        "weights are not finite or its loss stays above twice the first value. If `make mpi` built the "
+        "program, `mpirun -n 4 ordo train ...` splits every batch over 4 processes, which read the same files and sum "
+        "their gradients. After Ctrl-C, mpirun gives them a second to save; --mca odls_base_sigkill_timeout changes "
+        "that.",
+    .groups = train_options_file::groups,
+    .program = "ordo-train"};
+
+} // namespace ordo::tools
