@@ -56,6 +56,8 @@ TEST(Declared, ParametersHaveTheirDefaults) {
     for (const auto& [spec, whole] : canonical) EXPECT_EQ(make(spec)->spec(), whole);
     Dims odd = dims;
     odd.d_model = 25;
+    odd.d_head = 7;
+    EXPECT_THROW(make_encodings("rope", odd), Error);
     for (const char* spec : {"sandwich", "transformer-xl"})
         EXPECT_EQ(make_encodings(spec, odd).at(0)->spec(), make(spec)->spec()) << "the width is even";
 }
@@ -101,7 +103,7 @@ TEST(Declared, ParametersExcludeEachOther) {
         none:x=1 forget:bias=2 sink:heads=3 sinusoidal:layout=half alibi:penalty=exponential,power=2
         alibi:penalty=growing,power=2 alibi:length=20 kerple:kernel=linear sandwich:width=0 sandwich:width=7
         sandwich:width=32770 transformer-xl:width=0 transformer-xl:width=3 transformer-xl:width=65538 t5:buckets=0
-        t5:buckets=7 t5:buckets=4098,distance=5000 t5:buckets=64,distance=32 xpos:width=3 xpos:width=10
+        t5:buckets=7 t5:buckets=4098,distance=5000 t5:buckets=64,distance=32 xpos:width=3 rope:width=3 xpos:width=10
         deberta:terms=p2p)"))
         refused(spec);
     refused("t5:buckets=6", Mask::bidirectional);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// For every registered encoding, neither threads, tables, tiles nor further axes of a text's positions change a bit of its
-// results or gradients.
+// For every registered encoding, neither threads, tables, tiles nor further axes of a text's positions change a bit of
+// its results or gradients.
 #include "core/parallel.h"
 #include "encoding/base/distance_table.h"
 #include "kernels/kernels.h"

@@ -317,7 +317,14 @@ TEST_P(EncodingGradient, Sink) {
     });
 }
 
-INSTANTIATE_TEST_SUITE_P(All, EncodingGradient, testing::ValuesIn(encoding_cases()), encoding_case_name);
+// FIRE's units have kinks at their limits.
+std::vector<EncodingCase> smooth_cases() {
+    std::vector<EncodingCase> some = cases_with_limits();
+    std::erase_if(some, [](const EncodingCase& c) { return c.at_limits && c.spec.starts_with("fire"); });
+    return some;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, EncodingGradient, testing::ValuesIn(smooth_cases()), encoding_case_name);
 
 } // namespace oracle_gradient_test
 } // namespace ordo

@@ -147,10 +147,7 @@ TEST(Published, TenBySixSinusoids) {
     expect_near(sinusoids(6, 10), flat);
     expect_near(sinusoids(6, 10, "", "sinusoidal:layout=halves"), halves);
     expect_near(sinusoids(4, 3), {{0, 1, 0, 1}, {0.8415, 0.5403, 0.0100, 1.0000}, {0.9093, -0.4161, 0.0200, 0.9998}});
-}
-
-// The widths of its parts, and the parts that it lacks.
-TEST(Published, OddWidthsOfSinusoids) {
+    // Odd widths, and the parts that they lack.
     EXPECT_EQ(sinusoids(5, 3, "sin")[0].size(), 3u);
     EXPECT_EQ(sinusoids(5, 3, "cos")[0].size(), 2u);
     EXPECT_THROW(sinusoids(5, 3, "stack"), Error);

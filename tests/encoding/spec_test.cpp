@@ -215,14 +215,6 @@ TEST(Spec, RefusesNumbersThatAreNotPlainDecimalsInRange) {
     refusal("rope:theta=1" + std::string(400, '0'));
 }
 
-TEST(Spec, RefusesAnOddRotaryWidth) {
-    EXPECT_NE(refusal("rope:width=3").find("even"), std::string::npos);
-    Dims odd = dims;
-    odd.d_head = 7;
-    EXPECT_THROW(EncodingStack("rope", odd), Error);
-    EXPECT_EQ(EncodingStack("rope:width=6", odd).spec(), "rope:theta=10000,pairing=adjacent,width=6");
-}
-
 TEST(Spec, RefusesRepeatedAndUnknownKeysAndNamesTheNearest) {
     EXPECT_NE(refusal("rope:theta=1,theta=1").find("'theta' is given twice"), std::string::npos);
     const std::string text = refusal("rope:thta=5");

@@ -39,9 +39,9 @@ inline std::vector<std::string> words_of(const std::string& text) {
     return {std::istream_iterator<std::string>(in), {}};
 }
 
-// Parameters and sums that fit heads of 6 and of 8 columns. t5:buckets=36,distance=32: at a distance of 24 a quotient of
-// logarithms is 9, and rounds to less. shaw:clip=100 has more vectors than one product, and transformer-xl:width=300 is
-// wider than a step of its gradient.
+// Parameters and sums that fit heads of 6 and of 8 columns. t5:buckets=36,distance=32: at a distance of 24 a quotient
+// of logarithms is 9, and rounds to less. shaw:clip=100 has more vectors than one product, and transformer-xl:width=300
+// is wider than a step of its gradient.
 inline std::vector<std::string> encoding_variants() {
     return words_of(R"(
         sinusoidal:layout=halves,offset=3 sinusoidal:law=tensor2tensor,scale=1
@@ -86,7 +86,7 @@ inline std::vector<EncodingCase> encoding_cases() {
     return all;
 }
 
-// The same with tensors at their limits. Some gradients do not exist there.
+// The same with tensors at their limits.
 inline std::vector<EncodingCase> cases_with_limits() {
     std::vector<EncodingCase> all = encoding_cases();
     for (const EncodingInfo* info : registered_encodings())
@@ -170,8 +170,8 @@ struct Subject {
         oracles = std::make_unique<reference::Oracles>(stack.spec(), dims, tensors);
     }
 
-    // Repeats, gaps, and no start at 0; beyond the prepared positions; and far away, past the integers of a float, if the
-    // encoding reaches there. [n, axes]
+    // Repeats, gaps, and no start at 0; beyond the prepared positions; and far away, past the integers of a float, if
+    // the encoding reaches there. [n, axes]
     std::vector<int> positions() const {
         std::vector<int> first = {3, 0, 1, 1, 7, 15, 16, 36, 37, 63};
         for (const int far : {100, 4095, 16777217, 16777218})
