@@ -24,7 +24,6 @@ struct Work {
         segments = subject.segments(ids.size());
     }
     Positions positions() const { return {ids, axes}; }
-    // The same positions on more axes.
     Work on_axes(int count) const {
         Work same = *this;
         same.axes = count;

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Checks that the list-driven suites of tests/encoding notice an error in an encoding. Each mutant is one edit of one
-line, or of two. The script applies it to a copy of the tree, builds, and runs the suites that go through the list of encodings:
-contract, oracle, gradient, bits, tables, declared and published numbers. No suite of a single encoding takes part.
+line, or of two. The script applies it to a copy of the tree, builds, and runs the suites that go through the list of
+encodings: contract, oracle, gradient, bits, tables, declarations, published numbers and limits.
 
     tests/encoding/mutations.py [TEXT]    only mutants of files whose name contains TEXT
 
@@ -64,7 +64,8 @@ MUTANTS = [
     ("base/pieces.cpp", "bias == 0 && weight > 0", "bias == 0 && weight < 0"),
     ("base/pieces.cpp", "std::sort(borders_.begin(), borders_.end());", ""),
     ("forget.cpp", "pair[1] = static_cast<float>(value - static_cast<double>(pair[0]));", "pair[1] = 0;"),
-    ("forget.cpp", "return (query[0] - high[j]) + (query[1] - low[j]);", "return (query[0] + query[1]) - (high[j] + low[j]);"),
+    ("forget.cpp", "return (query[0] - high[j]) + (query[1] - low[j]);",
+     "return (query[0] + query[1]) - (high[j] + low[j]);"),
     ("forget.cpp", "z < 0 ? z - std::log1p(std::exp(z)) :", ""),
     ("forget.cpp", "before ? joined(before + 2 * h) : 0", "0"),
     ("forget.cpp", "d_log * -std::expm1(log_gate)", "d_log"),
@@ -90,14 +91,18 @@ MUTANTS = [
      ".least = 1 - span_, .most = span_, .by_head = true, .reversed = false"),
     ("deberta.cpp", ".least = -span_, .most = span_ - 1", ".least = 1 - span_, .most = span_"),
     ("deberta.cpp", "1.0 + (c2p() ? 1 : 0) + (p2c() ? 1 : 0)", "2.0 + (p2c() ? 1 : 0)"),
-    ("deberta.cpp", "add_products(c2p() ? 1 : 0, tile.scale * factor(), scores", "add_products(c2p() ? 1 : 0, tile.scale, scores"),
+    ("deberta.cpp", "add_products(c2p() ? 1 : 0, tile.scale * factor(), scores",
+     "add_products(c2p() ? 1 : 0, tile.scale, scores"),
     ("base/relative.cpp", "rows.most - base + rows.hides_later", "rows.most - base"),
     ("base/relative.cpp", "rows.least - base + 1", "rows.least - base"),
-    ("base/relative.cpp", "> 8 * static_cast<std::int64_t>(queries_.size()", "> 80 * static_cast<std::int64_t>(queries_.size()",
+    ("base/relative.cpp", "> 8 * static_cast<std::int64_t>(queries_.size()",
+     "> 80 * static_cast<std::int64_t>(queries_.size()",
      "only the path differs"),
-    ("base/relative.cpp", "const Extent of_keys = extent(keys, in_order_)", "const Extent of_keys = extent(keys, true)"),
+    ("base/relative.cpp", "const Extent of_keys = extent(keys, in_order_)",
+     "const Extent of_keys = extent(keys, true)"),
     ("transformer_xl.cpp", "is_prepared(row) ? static_cast<int>((row - first_) % relative_vector) : 0;", "0;"),
-    ("transformer_xl.cpp", "is_prepared(row) ? static_cast<int>((row - first_)", "true ? static_cast<int>((row - first_)"),
+    ("transformer_xl.cpp", "is_prepared(row) ? static_cast<int>((row - first_)",
+     "true ? static_cast<int>((row - first_)"),
     ("transformer_xl.cpp", "return is_prepared(row) ? sinusoids_", "return true ? sinusoids_"),
     ("transformer_xl.cpp", "row < end() ? end() : row + count", "row + count"),
     ("transformer_xl.cpp", "row < first_ ? first_ :", ""),
@@ -125,7 +130,8 @@ MUTANTS = [
     ("base/rope_scaling.cpp", "factor * length / original - (factor - 1)", "factor * length / original"),
     ("base/rope_scaling.cpp", "0.1 * std::log(factor) + 1", "0.1 * std::log(factor) + 1.01"),
     ("base/rope_scaling.cpp", "w[k] / scaling.factor * (1 - kept)", "w[k] / scaling.factor"),
-    ("base/rope_scaling.cpp", "wavelength < scaling.original / scaling.high", "wavelength < scaling.original / scaling.low"),
+    ("base/rope_scaling.cpp", "wavelength < scaling.original / scaling.high",
+     "wavelength < scaling.original / scaling.low"),
     ("base/rope_scaling.cpp", "tokens <= original ? original", "tokens < original ? original"),
     ("xpos.cpp", "static_cast<int>(std::min<double>(most, 96 * ", "static_cast<int>(std::min<double>(most, 97 * "),
     ("xpos.cpp", "role == Role::query ? growth : -growth", "growth"),
@@ -139,9 +145,11 @@ MUTANTS = [
     ("sinusoidal.cpp", "std::exp(-exponent(k) * std::log(base_))", "std::exp(-exponent(k))"),
     ("learned.cpp", "rows.positions[i] + offset_", "rows.positions[i]"),
     ("learned.cpp", "request.start + offset_", "request.start"),
-    ("learned.cpp", "max_position() const override { return length_; }", "max_position() const override { return length_ + offset_; }"),
+    ("learned.cpp", "max_position() const override { return length_; }",
+     "max_position() const override { return length_ + offset_; }"),
     ("segment.cpp", "rows.segments.empty() ? 0", "rows.segments.empty() ? 1"),
-    ("segment.cpp", "max_segment() const override { return count_; }", "max_segment() const override { return count_ + 1; }"),
+    ("segment.cpp", "max_segment() const override { return count_; }",
+     "max_segment() const override { return count_ + 1; }"),
     ("rotate_stretch.cpp", "position % period_) / period_", "position) / period_"),
     ("rotate_stretch.cpp", "norm > 0 ? s * dot(row, g, x.cols) / norm : 0", "s * dot(row, g, x.cols) / norm"),
     ("rotate_stretch.cpp", "turns + 1.0", "turns"),
@@ -157,7 +165,8 @@ MUTANTS = [
 ]
 
 SUITES = "*EncodingOracle*:*EncodingGradient*:*EncodingTables*:*EncodingThreads*:*EncodingShows*"
-WHOLE = ":Declared.*:Published.*:EncodingShowsItsParts.*:EncodingOracleAtLength.*:EncodingOracleFar.*:Registry.*:EncodingTable.*"
+WHOLE = (":Declared.*:Published.*:EncodingShowsItsParts.*:EncodingOracleAtLength.*:EncodingOracleFar.*:Cope.*"
+         ":LimitCases.*:Registry.*:EncodingTable.*")
 CONTRACT = "*Contract.*/ordo_*{0}*:*Contract.*/bert_*{0}*:*Contract.*/{0}*:Evicting.*"
 
 

@@ -206,7 +206,6 @@ struct TileCase {
     InnerRows dq, dk, d_state, d_inputs;
 };
 
-// Two heads, because gradients accumulate.
 TEST_P(EncodingGradient, Bias) {
     if (!acts(moment_bias)) return;
     for (const Placing& placing : placings()) {

@@ -278,7 +278,9 @@ std::pair<std::vector<double>, std::vector<double>> rescored(const std::string& 
     InnerRows row(1, seen.n, 5);
     std::copy(scores.begin(), scores.end(), row.view().row(0));
     std::vector<double> expected = row.row(0);
-    subject.stack.layer(1).rescore(row.view(), seen.tile(2, seen.n - 1, 1, seen.n));
+    const Tile tile = seen.tile(2, seen.n - 1, 1, seen.n);
+    leave_nothing_usable();
+    subject.stack.layer(1).rescore(row.view(), tile);
     if (std::none_of(scores.begin(), scores.end(), [](float score) { return std::isnan(score); }))
         exact.rescore(expected, seen.head, seen.exact, scores.size() - 1);
     return {row.row(0), expected};

@@ -86,13 +86,13 @@ inline std::vector<EncodingCase> encoding_cases() {
     return all;
 }
 
-// The same with tensors at their limits.
 inline std::vector<EncodingCase> cases_with_limits() {
     std::vector<EncodingCase> all = encoding_cases();
     for (const EncodingInfo* info : registered_encodings())
         all.push_back({std::string(info->name), even_dims, 1, true});
-    for (const char* spec : {"kerple:kernel=power", "fire:threshold=40,width=10"})
-        all.push_back({spec, odd_dims, 1, true});
+    for (const Dims& dims : {even_dims, odd_dims})
+        for (const char* spec : {"kerple:kernel=power", "fire:threshold=40,width=10"})
+            all.push_back({spec, dims, 1, true});
     return all;
 }
 
