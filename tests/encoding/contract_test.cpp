@@ -4,6 +4,7 @@
 #include "encoding/base/registry.h"
 #include "encoding/base/stack.h"
 #include "formats/architecture.h"
+#include "tests/encoding/subject.h"
 #include "tests/model/small_models.h"
 
 #include <gtest/gtest.h>
@@ -21,60 +22,28 @@ void PrintTo(const Case& c, std::ostream* out) {
 
 std::vector<std::string> registered() {
     std::vector<std::string> specs;
-    for (const EncodingInfo* info : registered_encodings()) specs.emplace_back(info->name);
+    for (const EncodingCase& c : registered_cases({})) specs.push_back(c.spec);
     return specs;
 }
 
 std::vector<Case> all_cases() {
-    std::vector<std::string> variants = {
-        "segment+learned",
-        "alibi+learned",
-        "sinusoidal+rope",
-        "segment+rope+alibi",
-        "rotate-stretch+segment:count=3",
-        "rope:pairing=halves",
-        "rope:theta=100,width=4",
-        "rope:pairing=halves,width=6",
-        "alibi:max=4",
-        "alibi:power=0.5",
-        "learned:offset=2,length=98",
-        "sinusoidal:scale=1,layout=halves",
-        "sinusoidal:law=tensor2tensor,offset=5",
-        "rotate-stretch:period=6",
-        "rope:keep=0.6",
-        "rope:sections=2/2/1",
-        "rope:scaling=linear,factor=3",
-        "rope:scaling=ntk,factor=3",
-        "rope:scaling=dynamic,factor=2,original=20", // shorter than a session of 40 tokens
-        "rope:scaling=dynamic,factor=2,original=64", // longer than the session
-        "rope:scaling=yarn,factor=4,original=20,theta=100",
-        "rope:scaling=llama3,factor=8,original=64,theta=1000",
-        "rope:scaling=longrope,original=20,factor=2,short=1/1.5/2/2/2,long=1/3/4/5/6",
-        "rope:scaling=longrope,original=64,factor=2,short=1/1.5/2/2/2,long=1/3/4/5/6",
-        "xpos:zeta=one",
-        "xpos:pairing=halves,scale=100,gamma=0.8",
-        "alibi:trained=yes",
-        "alibi:trained=yes,penalty=exponential,length=20",
-        "alibi:penalty=exponential,length=20",
-        "alibi:penalty=growing,length=20",
-        "t5:buckets=8,distance=20",
-        "kerple:kernel=power",
-        "sandwich:width=6,scale=3",
-        "fire:threshold=60", // by their shift, the 40 positions lie on both sides
-        "fire:threshold=30",
-        "shaw:clip=5,values=no",
-        "transformer-xl:width=10",
-        "deberta:span=6,terms=c2p",
-        "deberta:span=6,terms=p2c",
-        "cope:positions=5",
-        "t5+rope",
-        "forget+rope",
-        "cope+forget",
-        "rope+sink",
-        "pattern(rope,none)",
-        "pattern((alibi),(shaw+sink))",
-        "pattern((rope:theta=500),(t5+forget))+learned",
-    };
+    // A session of 40 tokens is longer and shorter than the original contexts of dynamic and longrope, and lies, by its
+    // shift, on both sides of FIRE's thresholds.
+    const std::vector<std::string> variants = words_of(R"(
+        segment+learned alibi+learned sinusoidal+rope segment+rope+alibi rotate-stretch+segment:count=3
+        rope:pairing=halves rope:theta=100,width=4 rope:pairing=halves,width=6 alibi:max=4 alibi:power=0.5
+        learned:offset=2,length=98 sinusoidal:scale=1,layout=halves sinusoidal:law=tensor2tensor,offset=5
+        rotate-stretch:period=6 rope:keep=0.6 rope:sections=2/2/1 rope:scaling=linear,factor=3
+        rope:scaling=ntk,factor=3 rope:scaling=dynamic,factor=2,original=20 rope:scaling=dynamic,factor=2,original=64
+        rope:scaling=yarn,factor=4,original=20,theta=100 rope:scaling=llama3,factor=8,original=64,theta=1000
+        rope:scaling=longrope,original=20,factor=2,short=1/1.5/2/2/2,long=1/3/4/5/6
+        rope:scaling=longrope,original=64,factor=2,short=1/1.5/2/2/2,long=1/3/4/5/6 xpos:zeta=one
+        xpos:pairing=halves,scale=100,gamma=0.8 alibi:trained=yes alibi:trained=yes,penalty=exponential,length=20
+        alibi:penalty=exponential,length=20 alibi:penalty=growing,length=20 t5:buckets=8,distance=20
+        kerple:kernel=power sandwich:width=6,scale=3 fire:threshold=60 fire:threshold=30 shaw:clip=5,values=no
+        transformer-xl:width=10 deberta:span=6,terms=c2p deberta:span=6,terms=p2c cope:positions=5 t5+rope forget+rope
+        cope+forget rope+sink pattern(rope,none) pattern((alibi),(shaw+sink))
+        pattern((rope:theta=500),(t5+forget))+learned)");
     std::vector<Case> all;
     for (const Architecture& a : architectures()) {
         const Blueprint b = shrunk(a.make());
@@ -104,11 +73,16 @@ std::vector<Case> causal_cases() {
     return some;
 }
 
-std::string case_name(const ::testing::TestParamInfo<Case>& info) {
-    std::string name = info.param.architecture + "_" + info.param.spec;
-    for (char& c : name)
+std::string name_of(std::string text) {
+    for (char& c : text)
         if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
-    return name;
+    return text;
+}
+std::string case_name(const ::testing::TestParamInfo<Case>& info) {
+    return name_of(info.param.architecture + "_" + info.param.spec);
+}
+std::string spec_name(const ::testing::TestParamInfo<std::string>& info) {
+    return name_of(info.param);
 }
 
 constexpr int length = 40;
@@ -333,11 +307,7 @@ TEST_P(WindowContract, AgreesWithTheOracleBeyondABlock) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Encodings, WindowContract, ::testing::ValuesIn(registered()), [](const auto& spec) {
-    std::string name = spec.param;
-    std::replace(name.begin(), name.end(), '-', '_');
-    return name;
-});
+INSTANTIATE_TEST_SUITE_P(Encodings, WindowContract, ::testing::ValuesIn(registered()), spec_name);
 
 // A causal model learns the order from its mask. A bidirectional model learns it only from its encoding.
 TEST(EncodingContractWithout, NoEncodingCannotTellTheOrder) {
@@ -390,11 +360,7 @@ TEST_P(ThreadsContract, SameBitsOnAnyNumberOfThreads) {
     set_threads(before);
 }
 
-INSTANTIATE_TEST_SUITE_P(Encodings, ThreadsContract, ::testing::ValuesIn(registered()), [](const auto& spec) {
-    std::string name = spec.param;
-    std::replace(name.begin(), name.end(), '-', '_');
-    return name;
-});
+INSTANTIATE_TEST_SUITE_P(Encodings, ThreadsContract, ::testing::ValuesIn(registered()), spec_name);
 
 } // namespace contract_test
 } // namespace ordo

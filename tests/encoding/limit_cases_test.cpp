@@ -15,8 +15,9 @@ Rows logits(const Model& model, int chunk = length) {
     return logits_of(model, random_tokens(length, small_blueprint().vocab_size, 52), chunk);
 }
 
-// A model with the weights of one seed, and an encoding whose tensors all hold one value.
-Model with_encoding_of(const Blueprint& b, const std::string& spec, float value) {
+// A model with the weights of one seed, and an encoding whose tensors have value(name, row, column).
+using Value = std::function<double(const std::string& name, int row, int column)>;
+Model with_encoding_of(const Blueprint& b, const std::string& spec, const Value& value) {
     const Model trunk = random_model(b, "none", 51);
     const reference::Tensors weights = tensors_of(trunk);
     EncodingStack encodings(spec, b.dims());
@@ -26,9 +27,37 @@ Model with_encoding_of(const Blueprint& b, const std::string& spec, float value)
         const auto from = weights.find(tensors.specs()[i].name);
         for (int r = 0; r < to.rows; ++r)
             for (int c = 0; c < to.cols; ++c)
-                to.row(r)[c] = from == weights.end() ? value : static_cast<float>(from->second.at(r, c));
+                to.row(r)[c] = static_cast<float>(from == weights.end() ? value(tensors.specs()[i].name, r, c)
+                                                                        : from->second.at(r, c));
     }
     return make_model("limit", b, std::move(encodings), std::move(tensors), {}, {}, b.context);
+}
+
+Model with_encoding_of(const Blueprint& b, const std::string& spec, double value) {
+    return with_encoding_of(b, spec, [=](const std::string&, int, int) { return value; });
+}
+
+// KERPLE is ALiBi with r2 = 1, T5 with a table of slopes up to its buckets, FIRE with a small c and one unit, and the
+// forgetting gate with the same gate for all tokens, -ln f = m.
+TEST(LimitCases, AlibiIsALimitOfFour) {
+    const Blueprint b = small_blueprint(); // the slopes of 4 heads are 4^-1 .. 4^-4
+    const Rows alibi = logits(with_encoding_of(b, "alibi:max=4", 0));
+    const auto slope = [](int head) { return std::exp2(-head - 1); };
+    const auto is = [](const std::string& name, const char* end) { return name.ends_with(end); };
+    const auto kerple = [&](const auto& name, int, int head) { return is(name, "r1") ? slope(head) : 1; };
+    const auto t5 = [&](const auto&, int bucket, int head) { return -slope(head) * bucket; };
+    const auto fire = [&](const auto& name, int head, int) {
+        const double c = 1e-6, scale = (std::log1p(80 * c) + 1e-6) / c;
+        return is(name, ".c") ? c : is(name, "out.weight") ? -slope(head) * scale : is(name, "bias") ? 0 : 1;
+    };
+    const auto forget = [&](const auto& name, int, int head) {
+        return is(name, "bias") ? -std::log(std::expm1(slope(head))) : 0;
+    };
+    for (const auto& [spec, value] : {std::pair<const char*, Value>{"kerple:kernel=power", kerple},
+                                      {"t5:buckets=96,distance=128", t5},
+                                      {"fire:threshold=80,width=1", fire},
+                                      {"forget", forget}})
+        EXPECT_LE(difference(logits(with_encoding_of(b, spec, value)), alibi), 1e-4) << spec;
 }
 
 TEST(LimitCases, ASinkAtMinusInfinityIsNone) {
@@ -40,32 +69,13 @@ TEST(LimitCases, ASinkAtMinusInfinityIsNone) {
     }
 }
 
-// Of the two or three terms only the first remains, divided by the root of their number.
-TEST(LimitCases, DebertaOfZerosIsNoneByItsScale) {
-    for (const auto& [terms, count] : {std::pair("both", 3), {"c2p", 2}, {"p2c", 2}}) {
-        const std::string spec = std::string("deberta:terms=") + terms;
-        Blueprint b = small_blueprint();
-        const Model zeros = with_encoding_of(b, spec, 0), ones = with_encoding_of(b, spec, 1);
-        const Rows unscaled = logits(with_encoding_of(b, "none", 0));
-        b.score_scale = 1 / std::sqrt(static_cast<float>(count * b.d_head));
-        const Rows expected = logits(with_encoding_of(b, "none", 0));
-        EXPECT_LE(difference(logits(zeros), expected), 1e-4) << terms;
-        EXPECT_GT(difference(logits(zeros), unscaled), 1e-2) << terms;
-        // All distances have the same vector. It shifts all scores of a query alike, unless it is multiplied with the
-        // keys.
-        const double moved = difference(logits(ones), expected);
-        if (terms == std::string("c2p"))
-            EXPECT_LE(moved, 1e-4);
-        else
-            EXPECT_GT(moved, 1e-2) << terms;
-    }
-}
-
-TEST(LimitCases, TablesOfZerosAreNone) {
-    const Blueprint b = small_blueprint();
-    const Rows none = logits(with_encoding_of(b, "none", 0));
-    for (const char* spec : {"learned", "segment", "t5", "shaw", "transformer-xl", "cope", "fire"})
-        EXPECT_LE(difference(logits(with_encoding_of(b, spec, 0)), none), 1e-4) << spec;
+// Shut gates leave each token to itself, as a window of one does.
+TEST(LimitCases, ForgettingAllIsAWindowOfOne) {
+    Blueprint b = small_blueprint();
+    const auto shut = [](const std::string& name, int, int) { return name.ends_with("bias") ? -1000 : 0; };
+    const Rows forgetting = logits(with_encoding_of(b, "forget", shut));
+    b.window = 1;
+    EXPECT_LE(difference(forgetting, logits(with_encoding_of(b, "none", 0))), 1e-4);
 }
 
 // The bits are those of the whole row, however it is fed. A window shorter by one key changes only the last query.

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT
 // The grammar of specs: its numbers and its errors.
 #include "encoding/base/registry.h"
+#include "encoding/base/rope_keys.h"
 #include "encoding/base/stack.h"
+#include "tests/expect_error.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <cstdlib>
+#include <sstream>
 
 namespace ordo {
 namespace spec_test {
@@ -19,17 +22,10 @@ std::string canonical(std::string_view spec) {
 
 // The message of the Error(usage) that refuses a spec.
 std::string refusal(std::string_view spec) {
-    try {
-        const std::string found = canonical(spec);
-        ADD_FAILURE() << "'" << spec << "' was read as " << found;
-    } catch (const Error& error) {
-        EXPECT_EQ(error.code, ErrorCode::usage) << error.what();
-        const std::string text = error.what();
-        EXPECT_EQ(text.find('\n'), text.npos) << "more than one line: " << text;
-        EXPECT_LT(text.size(), 600u) << text;
-        return text;
-    }
-    return "";
+    std::string text;
+    EXPECT_EQ(code_of([&] { canonical(spec); }, &text), ErrorCode::usage) << spec << ": " << text;
+    EXPECT_LT(text.size(), 600u) << text;
+    return text;
 }
 
 TEST(Spec, ParsesItemsAndKeys) {
@@ -88,14 +84,7 @@ TEST(Spec, IsShortEnoughWhenWrittenOutToo) {
     std::string sum = "alibi";
     for (int i = 1; i < 250; ++i) sum += "+alibi";
     ASSERT_LT(sum.size(), 4096u);
-    try {
-        EncodingStack(sum, {.d_model = 16, .n_heads = 2, .d_head = 8, .n_layers = 1, .context = 16});
-        ADD_FAILURE() << "accepted";
-    } catch (const Error& error) {
-        EXPECT_EQ(error.code, ErrorCode::usage);
-        EXPECT_EQ(std::string(error.what()),
-                  "encoding spec with every parameter written out: expected at most 4096 bytes, found 4999");
-    }
+    EXPECT_EQ(refusal(sum), "encoding spec with every parameter written out: expected at most 4096 bytes, found 4999");
 }
 
 TEST(Spec, RefusesPatternsByName) {
@@ -172,19 +161,11 @@ TEST(Spec, ListsOfNumbers) {
     EXPECT_EQ(item(spec).numbers("sections", {}, 0, 100, 0, 9), values);
 }
 
-TEST(Spec, CanonicalFormHasEveryParameter) {
+// The defaults of each encoding are in declared_test.cpp.
+TEST(Spec, CanonicalFormIsASum) {
     EXPECT_EQ(canonical(""), "none");
-    EXPECT_EQ(canonical("none"), "none");
     EXPECT_EQ(canonical("none+none"), "none");
-    EXPECT_EQ(canonical("rope"), "rope:theta=10000,pairing=adjacent,width=8");
     EXPECT_EQ(canonical("rope:width=4,theta=10000.50"), "rope:theta=10000.5,pairing=adjacent,width=4");
-    EXPECT_EQ(canonical("alibi"), "alibi:max=8,power=1");
-    EXPECT_EQ(canonical("learned"), "learned:length=64,offset=0");
-    EXPECT_EQ(canonical("segment"), "segment:count=2");
-    EXPECT_EQ(canonical("rotate-stretch"), "rotate-stretch:period=36,step=0.1");
-    // sqrt(24) = 4.898979485566356196...
-    EXPECT_EQ(canonical("sinusoidal"),
-              "sinusoidal:scale=4.898979485566356,base=10000,layout=interleaved,law=paper,offset=0");
     EXPECT_EQ(canonical("segment+none+learned"), "segment:count=2+learned:length=64,offset=0");
     EXPECT_EQ(canonical("sinusoidal+sinusoidal:offset=1").find('+'), canonical("sinusoidal").size());
 }
@@ -213,43 +194,12 @@ TEST(Spec, WritesTheShortestPlainDecimal) {
 }
 
 TEST(Spec, RefusesWhatTheGrammarDoesNotHave) {
-    for (const char* spec : {"+",
-                             "rope+",
-                             "+rope",
-                             "rope++alibi",
-                             ":",
-                             "rope:",
-                             "rope:,",
-                             "rope:theta",
-                             "rope:theta=",
-                             "rope:=1",
-                             "rope:theta=1,",
-                             "rope:,theta=1",
-                             "rope:theta=1,,width=2",
-                             "rope:theta==1",
-                             "rope:theta=1=2",
-                             "rope;alibi",
-                             " rope",
-                             "rope ",
-                             "Rope",
-                             "rope\n",
-                             "rope:theta=1:width=2",
-                             "(rope)",
-                             "rope:theta=1 ",
-                             "rope:Theta=1",
-                             "rope:theta=\"1\"",
-                             "rope:theta=+1",
-                             "rope:theta=1.",
-                             "rope:theta=.5",
-                             "rope:theta=1.2.3",
-                             "rope:theta=1,5",
-                             "rope:theta=0x10",
-                             "rope:theta=1_000",
-                             "rope:theta=--1",
-                             "rope:theta=-",
-                             "r\xc3\xb6pe",
-                             "rope\xff"})
-        refusal(spec);
+    std::istringstream specs(R"(+ rope+ +rope rope++alibi : rope: rope:, rope:theta rope:theta= rope:=1 rope:theta=1,
+        rope:,theta=1 rope:theta=1,,width=2 rope:theta==1 rope:theta=1=2 rope;alibi Rope rope:theta=1:width=2 (rope)
+        rope:Theta=1 rope:theta="1" rope:theta=+1 rope:theta=1. rope:theta=.5 rope:theta=1.2.3 rope:theta=1,5
+        rope:theta=0x10 rope:theta=1_000 rope:theta=--1 rope:theta=-)");
+    for (std::string spec; specs >> spec;) refusal(spec);
+    for (const char* spec : {" rope", "rope ", "rope\n", "rope:theta=1 ", "r\xc3\xb6pe", "rope\xff"}) refusal(spec);
 }
 
 TEST(Spec, RefusesNumbersThatAreNotPlainDecimalsInRange) {
@@ -263,31 +213,11 @@ TEST(Spec, RefusesNumbersThatAreNotPlainDecimalsInRange) {
         EXPECT_NE(text.find("width"), text.npos) << text;
         EXPECT_NE(text.find(value), text.npos) << text;
     }
-    refusal("learned:length=0");
-    refusal("learned:offset=-1");
-    refusal("segment:count=0");
-    refusal("rotate-stretch:period=0");
-    refusal("rotate-stretch:period=36.5");
-    refusal("rotate-stretch:step=-0.1");
-    refusal("sinusoidal:base=0");
-    refusal("sinusoidal:scale=-1");
-    refusal("alibi:max=-1");
     refusal("rope:theta=1" + std::string(400, '0'));
 }
 
-TEST(Spec, RefusesAnOddRotaryWidth) {
-    EXPECT_NE(refusal("rope:width=3").find("even"), std::string::npos);
-    Dims odd = dims;
-    odd.d_head = 7;
-    EXPECT_THROW(EncodingStack("rope", odd), Error);
-    EXPECT_EQ(EncodingStack("rope:width=6", odd).spec(), "rope:theta=10000,pairing=adjacent,width=6");
-}
-
-TEST(Spec, RefusesRepeatedKeysByName) {
+TEST(Spec, RefusesRepeatedAndUnknownKeysAndNamesTheNearest) {
     EXPECT_NE(refusal("rope:theta=1,theta=1").find("'theta' is given twice"), std::string::npos);
-}
-
-TEST(Spec, RefusesUnknownKeysAndNamesTheNearest) {
     const std::string text = refusal("rope:thta=5");
     for (const char* part : {"rope", "'thta'", "theta", "pairing", "width", "nearest: theta"})
         EXPECT_NE(text.find(part), text.npos) << text;
@@ -347,6 +277,30 @@ TEST(Spec, NearestIsByEdits) {
     EXPECT_EQ(nearest("bone!", std::vector<std::string_view>{"none"}), ""); // half of the letters differ
     EXPECT_EQ(nearest("", words), "");
     EXPECT_EQ(nearest(std::string(100000, 'a'), words), "");
+}
+
+// ---- LoadOptions::rope ---------------------------------------------------------------------------
+
+std::string changed(const std::string& spec, const std::string& keys) {
+    return EncodingStack(with_rope_keys(EncodingStack(spec, dims).spec(), keys), dims).spec();
+}
+TEST(RopeKeys, AreSetInEachRopeAndReplaceAScaling) {
+    EXPECT_EQ(changed("rope:theta=500", "scaling=linear,factor=4"),
+              canonical("rope:theta=500,scaling=linear,factor=4"));
+    EXPECT_EQ(changed("rope:scaling=yarn,factor=4,original=20,beta-fast=16", "scaling=linear,factor=2"),
+              canonical("rope:scaling=linear,factor=2"));
+    EXPECT_EQ(changed("rope:scaling=linear,factor=2", "factor=8"), canonical("rope:scaling=linear,factor=8"));
+    EXPECT_EQ(changed("alibi+pattern(rope,none,(rope:theta=9))", "theta=7"),
+              canonical("alibi+pattern((rope:theta=7),none,(rope:theta=7))"));
+}
+
+TEST(RopeKeys, RefuseWhatChangesNothing) {
+    for (const auto& [spec, keys] : {std::pair{"alibi", "theta=7"},
+                                     {"rope", "thta=7"},
+                                     {"rope", "theta"},
+                                     {"rope", "theta=7+alibi"},
+                                     {"rope", ""}})
+        EXPECT_THROW(changed(spec, keys), Error) << spec << ' ' << keys;
 }
 
 } // namespace spec_test

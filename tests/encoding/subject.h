@@ -11,6 +11,8 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <iterator>
+#include <sstream>
 
 #include <gtest/gtest.h>
 
@@ -19,11 +21,12 @@ namespace ordo {
 struct EncodingCase {
     std::string spec;
     Dims dims;
-    int axes = 1; // of the positions
+    int axes = 1;           // of the positions
+    bool at_limits = false; // tensors hold a few values, such as 0 and bounds of parameters, instead of random ones
 };
 
 // An odd d_model, numbers of heads that are not powers of two, and a context that holds the positions below.
-inline const Dims even_dims{24, 3, 8, 2, 64}, odd_dims{21, 12, 6, 2, 64};
+inline const Dims even_dims{24, 3, 8, 2, 64}, odd_dims{21, 12, 6, 2, 64}, wide_dims{264, 2, 132, 2, 64};
 
 inline std::vector<EncodingCase> registered_cases(const Dims& dims) {
     std::vector<EncodingCase> all;
@@ -31,45 +34,34 @@ inline std::vector<EncodingCase> registered_cases(const Dims& dims) {
     return all;
 }
 
-// Parameters and sums that fit heads of 6 and of 8 columns.
+inline std::vector<std::string> words_of(const std::string& text) {
+    std::istringstream in(text);
+    return {std::istream_iterator<std::string>(in), {}};
+}
+
+// Parameters and sums that fit heads of 6 and of 8 columns. t5:buckets=36,distance=32: at a distance of 24 a quotient
+// of logarithms is 9, and rounds to less. shaw:clip=100 has more vectors than one product, and transformer-xl:width=300
+// is wider than a step of its gradient.
 inline std::vector<std::string> encoding_variants() {
-    return {"sinusoidal:layout=halves,offset=3",
-            "sinusoidal:law=tensor2tensor,scale=1",
-            "sinusoidal:layout=halves,law=tensor2tensor,base=500.5,scale=0.25",
-            "rope:pairing=halves",
-            "rope:theta=500,width=4",
-            "rope:pairing=halves,width=2",
-            "rope:scaling=linear,factor=2.5",
-            "rope:scaling=ntk,factor=3",
-            "rope:scaling=dynamic,factor=2,original=40",
-            "rope:scaling=yarn,factor=4,original=20,theta=100",
-            "rope:scaling=yarn,factor=4,original=20,theta=100,truncate=no,attention=1",
-            "rope:scaling=yarn,factor=4,original=20,theta=100,extrapolation=0.5",
-            "rope:scaling=llama3,factor=8,original=64,theta=1000",
-            "rope:scaling=longrope,original=40,factor=2,width=6,short=1/1.5/2,long=1/3/4",
-            "rope:keep=0.5,pairing=halves",
-            "xpos:pairing=halves,scale=100,gamma=0.8",
-            "xpos:zeta=one,width=4",
-            "learned:length=64,offset=2",
-            "segment:count=5",
-            "alibi:max=2.5",
-            "alibi:power=2",
-            "alibi:trained=yes,power=0.5",
-            "alibi:penalty=exponential,length=20",
-            "alibi:penalty=growing,length=20",
-            "rotate-stretch:period=6,step=0.3",
-            "rotate-stretch:period=1",
-            "t5:buckets=8,distance=20",
-            "kerple:kernel=power",
-            "sandwich:width=6,scale=3",
-            "fire:threshold=10,width=3",
-            "shaw:clip=3,values=no",
-            "transformer-xl:width=10",
-            "deberta:span=4,terms=c2p",
-            "deberta:span=2,terms=p2c",
-            "cope:positions=3",
-            "pattern(none,(shaw:clip=3))+rope",
-            "forget+cope+alibi"};
+    return words_of(R"(
+        sinusoidal:layout=halves,offset=3 sinusoidal:law=tensor2tensor,scale=1
+        sinusoidal:layout=halves,law=tensor2tensor,base=500.5,scale=0.25 rope:pairing=halves rope:theta=500,width=4
+        rope:pairing=halves,width=2 rope:scaling=linear,factor=2.5 rope:scaling=ntk,factor=3
+        rope:scaling=dynamic,factor=2,original=40,length=77 rope:scaling=yarn,factor=4,original=20,theta=100
+        rope:scaling=yarn,factor=4,original=20,theta=100,truncate=no,attention=1
+        rope:scaling=yarn,factor=4,original=20,theta=100,extrapolation=0.5
+        rope:scaling=llama3,factor=8,original=64,theta=1000
+        rope:scaling=longrope,original=40,factor=2,width=6,short=1/1.5/2,long=1/3/4
+        rope:scaling=longrope,original=64,factor=2,width=6,short=1/1.5/2,long=1/3/4,factors=long
+        rope:scaling=dynamic,factor=2,original=40 rope:keep=0.5,pairing=halves
+        xpos:pairing=halves,scale=100,gamma=0.8 xpos:zeta=one,width=4 learned:length=64,offset=2 segment:count=5
+        alibi:max=2.5 alibi:power=2 alibi:trained=yes alibi:trained=yes,power=0.5 alibi:scale=0.3
+        alibi:penalty=exponential,length=20 alibi:penalty=growing,length=20 rotate-stretch:period=6,step=0.3
+        rotate-stretch:period=1 t5:buckets=8,distance=20 t5:buckets=36,distance=32 kerple:kernel=power
+        sandwich:width=6,scale=3 fire:threshold=10,width=3 shaw:clip=0 shaw:clip=100 shaw:clip=3,values=no
+        transformer-xl:width=10 transformer-xl:width=300 deberta:span=1 deberta:span=4,terms=c2p
+        deberta:span=2,terms=p2c cope:positions=1 cope:positions=3 cope:positions=300 pattern(none,(shaw:clip=3))+rope
+        forget+cope+alibi)");
 }
 
 inline std::vector<EncodingCase> encoding_cases() {
@@ -78,12 +70,29 @@ inline std::vector<EncodingCase> encoding_cases() {
     for (const std::string& spec : encoding_variants())
         for (const Dims& dims : {even_dims, odd_dims}) all.push_back({spec, dims});
     for (EncodingCase c : registered_cases(even_dims)) { // queries see later keys
+        c.axes = 3;
+        all.push_back(c);
         c.dims.mask = Mask::bidirectional;
+        c.axes = 1;
         all.push_back(c);
     }
     all.push_back({"rope:width=6,sections=1/1/1", odd_dims, 3});
     all.push_back({"rope:pairing=halves,width=8,sections=2/1/1,interleaved=yes", even_dims, 3});
     all.push_back({"rope:width=4,sections=1/1", even_dims, 2});
+    // More pairs than a step without a table computes.
+    for (const char* spec : {"rope", "rope:pairing=halves", "xpos", "sinusoidal", "shaw:clip=3"})
+        all.push_back({spec, wide_dims});
+    all.push_back({"rope:sections=30/20/16", wide_dims, 3});
+    return all;
+}
+
+inline std::vector<EncodingCase> cases_with_limits() {
+    std::vector<EncodingCase> all = encoding_cases();
+    for (const EncodingInfo* info : registered_encodings())
+        all.push_back({std::string(info->name), even_dims, 1, true});
+    for (const Dims& dims : {even_dims, odd_dims})
+        for (const char* spec : {"kerple:kernel=power", "fire:threshold=40,width=10"})
+            all.push_back({spec, dims, 1, true});
     return all;
 }
 
@@ -91,6 +100,8 @@ inline std::string encoding_case_name(const testing::TestParamInfo<EncodingCase>
     std::string name;
     for (const char c : info.param.spec) name += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
     name += "_d" + std::to_string(info.param.dims.d_model);
+    if (info.param.axes > 1) name += "_axes" + std::to_string(info.param.axes);
+    if (info.param.at_limits) name += "_at_limits";
     return name + (info.param.dims.mask == Mask::bidirectional ? "_bidirectional" : "");
 }
 
@@ -130,6 +141,13 @@ private:
     int rows_, cols_;
 };
 
+// Positions of a sequence [n, axes], and the number of its last tokens that are queries.
+struct Placing {
+    std::string name;
+    std::vector<int> ids;
+    int queries;
+};
+
 // A stack's tensors, filled with random numbers, and copies of them for its oracle.
 struct Subject {
     explicit Subject(const EncodingCase& c, int n_positions = 16) : dims(c.dims), axes(c.axes), stack(c.spec, c.dims) {
@@ -139,7 +157,9 @@ struct Subject {
             storage.emplace_back(rows, cols);
             reference::Matrix& exact = tensors[tensor.name] = reference::Matrix(rows, cols);
             for (std::size_t i = 0; i < storage.back().size(); ++i) {
-                const double value = Random(1, storage.size()).normal(i);
+                const double limits[] = {0, 1, -1, 0.5, 2.5, -0.25, 3, 0.005};
+                const Random random(55, storage.size()); // FIRE's c and l are negative, KERPLE's r2 on all sides
+                const double value = c.at_limits ? limits[random.below(i, std::size(limits))] : random.normal(i);
                 exact.values[i] = storage.back().data()[i] = static_cast<float>(value);
             }
         }
@@ -150,17 +170,34 @@ struct Subject {
         oracles = std::make_unique<reference::Oracles>(stack.spec(), dims, tensors);
     }
 
-    // Repeats, gaps, and no start at 0; beyond the prepared positions; and far away, if the encoding reaches there. [n,
-    // axes]
+    // Repeats, gaps, and no start at 0; beyond the prepared positions; and far away, past the integers of a float, if
+    // the encoding reaches there. [n, axes]
     std::vector<int> positions() const {
         std::vector<int> first = {3, 0, 1, 1, 7, 15, 16, 36, 37, 63};
-        for (const int far : {100, 4095, 1000003})
+        for (const int far : {100, 4095, 16777217, 16777218})
             if (far < stack.max_position() && bounded(far)) first.push_back(far);
-        std::vector<int> ids;
-        for (std::size_t i = 0; i < first.size(); ++i)
-            for (int axis = 0; axis < axes; ++axis)
-                ids.push_back(axis == 0 ? first[i] : (5 * static_cast<int>(i) + axis) % 60);
-        return ids;
+        return on_axes(first);
+    }
+    // Longer sequences, for moments that act on pairs: a text, a single query, gaps, no order, growing gaps, a text
+    // beyond the prepared positions, and the largest positions.
+    std::vector<Placing> placings() const {
+        std::vector<int> text, gaps, mixed, far, late;
+        for (int i = 0; i < 150; ++i) {
+            text.push_back(5 + i);
+            gaps.push_back(3 * i + i % 2);
+            mixed.push_back(37 * i % 90);
+            far.push_back(i < 75 ? i : 40 * i * i);
+            late.push_back(4000 + i);
+        }
+        const std::vector<int> endless = {0, 1, 1999999990, 1999999999, 2000000000};
+        return {{"mixed", positions(), static_cast<int>(positions().size()) / axes - 2},
+                {"text", on_axes(text), 30},
+                {"one", on_axes(text), 1},
+                {"gaps", on_axes(gaps), 30},
+                {"disorder", on_axes(mixed), 30},
+                {"far", on_axes(far), 30},
+                {"late", on_axes(late), 30},
+                {"endless", on_axes(endless), 2}};
     }
     std::vector<int> segments(std::size_t n) const {
         std::vector<int> out;
@@ -183,6 +220,13 @@ struct Subject {
     std::unique_ptr<reference::Oracles> oracles;
 
 private:
+    std::vector<int> on_axes(const std::vector<int>& first) const {
+        std::vector<int> ids;
+        for (std::size_t i = 0; i < first.size(); ++i)
+            for (int axis = 0; axis < axes; ++axis)
+                ids.push_back(axis == 0 ? first[i] : (5 * static_cast<int>(i) + axis) % 60);
+        return ids;
+    }
     // xPos grows with the position until a float overflows.
     bool bounded(int position) const {
         double most = 0;
@@ -289,7 +333,7 @@ struct Seen {
     bool observes() const { return encodings.state_floats() > 0; }
     void observe(const LayerOracles& oracles) { exact.states = oracles.observe(exact_inputs); }
 
-    // A tile of so many queries and all keys before `keys`.
+    // A tile of some queries and all keys before `keys`. A part that the encodings do not read has no data.
     Tile tile(int of_head, int first_query, int queries, int keys) {
         head.head = of_head;
         Tile tile{.layer = head.layer, .head = of_head, .scale = static_cast<float>(head.scale)};
@@ -297,8 +341,8 @@ struct Seen {
         tile.first_query = first_query;
         tile.queries = at.subspan(first_query, queries);
         tile.keys = at.subspan(0, keys);
-        tile.q = q.rows(first_query, queries);
-        tile.k = k.rows(0, keys);
+        if (encodings.reads() & reads_queries) tile.q = q.rows(first_query, queries);
+        if (encodings.reads() & reads_keys) tile.k = k.rows(0, keys);
         if (!observes()) return tile;
         tile.query_state = state.rows(first_query, queries);
         tile.key_state = state.rows(0, keys);
