@@ -104,8 +104,9 @@ std::string unnamed_kind(const JsonValue& model, const std::string& where) {
     if (vocab != nullptr && vocab->array()) return "Unigram";
     if (find_member(model, "merges") != nullptr) return "BPE";
     if (find_member(model, "continuing_subword_prefix") != nullptr) return "WordPiece";
-    fail(ErrorCode::model, where, ": type: expected BPE, Unigram or WordPiece, found none, and neither merges nor ",
-         "continuing_subword_prefix");
+    if (find_member(model, "unk_token") != nullptr) return "WordLevel";
+    fail(ErrorCode::model, where, ": type: expected BPE, Unigram, WordLevel or WordPiece, found none, and neither ",
+         "merges nor unk_token");
 }
 
 // Adds the type of its model to the file, so that only this function has to guess it.
@@ -121,9 +122,9 @@ void name_kind(JsonValue& root, const std::string& where) {
 std::string kind_of(const JsonValue& model, const std::string& where) {
     std::string kind = get_string(model, "type", where);
     const bool scored = kind == "Unigram" || kind == "ScoredBPE";
-    if (!scored && kind != "BPE" && kind != "WordPiece")
+    if (!scored && kind != "BPE" && kind != "WordPiece" && kind != "WordLevel")
         fail(ErrorCode::model, where, ": type: \"", printable(kind),
-             "\" is not supported; BPE, Unigram and WordPiece are");
+             "\" is not supported; BPE, Unigram, WordLevel and WordPiece are");
     if (scored) {
         get_array(model, "vocab", where);
     } else {
@@ -136,6 +137,7 @@ std::unique_ptr<const TokenModel> make_model(const std::string& kind, const Mode
     if (kind == "Unigram") return make_unigram(parts);
     if (kind == "ScoredBPE") return make_scored_bpe(parts);
     if (kind == "WordPiece") return make_word_piece(parts);
+    if (kind == "WordLevel") return make_word_level(parts);
     return make_bpe(parts);
 }
 
@@ -166,9 +168,7 @@ std::unique_ptr<Tokenizer> make_tokenizer(TokenizerFile file, std::string_view i
     p.n_tokens = check_ids(added, *p.vocabulary, where);
     p.normalize = make_normalizer(component("normalizer"), where + ": normalizer");
     bool bytes = false; // whether pieces are the bytes for the model
-    p.cut = make_pre_tokenizer(component("pre_tokenizer"), where + ": pre_tokenizer", bytes);
-    if (bytes && kind != "BPE")
-        fail(ErrorCode::model, where, ": pre_tokenizer: \"ByteLevel\" before a model \"", kind, "\" is not supported");
+    p.cut = make_pre_tokenizer(component("pre_tokenizer"), where + ": pre_tokenizer", kind == "BPE" ? &bytes : nullptr);
     p.model =
         make_model(kind, {file, *p.vocabulary, special_ids(added, p.vocabulary->size()), bytes, where + ": model"});
     p.decode = make_decoder(component("decoder"), where + ": decoder");

@@ -122,8 +122,9 @@ TEST(TokenizerJson, NamesTheTypeThatAFileLeavesOut) {
     Json root = sample();
     root["model"].erase("type");
     EXPECT_EQ(Json::parse(tokenizer_from_json(root.dump(), "tok.json")->to_json())["model"]["type"], "BPE");
-    for (const char* key : {"merges", "continuing_subword_prefix"}) root["model"].erase(key);
-    EXPECT_NE(refusal(root.dump()).find("type: expected BPE, Unigram or WordPiece, found none"), std::string::npos);
+    for (const char* key : {"merges", "continuing_subword_prefix", "unk_token"}) root["model"].erase(key);
+    EXPECT_NE(refusal(root.dump()).find("type: expected BPE, Unigram, WordLevel or WordPiece, found none"),
+              std::string::npos);
 }
 
 // A byte that the vocabulary lacks becomes the unknown token. If there is none, the byte is dropped and its neighbours
@@ -238,8 +239,8 @@ TEST(TokenizerJson, RefusesComponentsByName) {
         {[&](Json& r) { r["post_processor"] = unknown; },
          "post_processor: \"Surprise\" is not supported; BertProcessing, "},
         {[&](Json& r) { r["decoder"] = unknown; }, "decoder: \"Surprise\" is not supported; ByteFallback, "},
-        {[&](Json& r) { r["model"]["type"] = "WordLevel"; },
-         "model: type: \"WordLevel\" is not supported; BPE, Unigram and WordPiece are"},
+        {[&](Json& r) { r["model"]["type"] = "Surprise"; },
+         "model: type: \"Surprise\" is not supported; BPE, Unigram, WordLevel and WordPiece are"},
         {[&](Json& r) { r["normalizer"] = sequence("normalizers"); }, "normalizer.normalizers[0]: \"Surprise\""},
         {[&](Json& r) { r["pre_tokenizer"] = sequence("pretokenizers"); }, "pretokenizers[0]: \"Surprise\""},
         {[&](Json& r) { r["post_processor"] = sequence("processors"); }, "processors[0]: \"Surprise\""},
@@ -293,6 +294,25 @@ TEST(TokenizerJson, RefusesBrokenVocabularies) {
     json = sample().dump(); // every id occurs once, and one spelling twice
     json.replace(json.find("\"bc\":258"), 8, "\"ab\":258");
     EXPECT_NE(refusal(json).find("key 'ab' appears twice"), std::string::npos) << refusal(json);
+}
+
+// Hugging Face's tokenizers 0.23.2: "WordLevel error: Missing [UNK] token from the vocabulary", for the text alone.
+TEST(TokenizerJson, AWordLevelWithoutAnUnknownTokenEncodesItsWords) {
+    Json root = sample();
+    root["model"] = {{"type", "WordLevel"}, {"unk_token", "<unk>"}, {"vocab", {{"the", 0}, {"cat", 1}}}};
+    root["pre_tokenizer"] = {{"type", "Whitespace"}};
+    root["decoder"] = root["post_processor"] = nullptr;
+    root["added_tokens"] = Json::array();
+    const auto tokenizer = tokenizer_from_json(root.dump(), "tok.json");
+    EXPECT_EQ(encode(*tokenizer, "cat the"), (std::vector<Token>{1, 0}));
+    try {
+        encode(*tokenizer, "the dog");
+        ADD_FAILURE() << "encodes a word that has no token";
+    } catch (const Error& error) {
+        EXPECT_EQ(error.code, ErrorCode::model);
+        EXPECT_STREQ(error.what(), "tok.json: model: 'dog': expected a word of the vocabulary, or its unk_token there, "
+                                   "found neither");
+    }
 }
 
 TEST(TokenizerJson, RefusesBrokenMerges) {
