@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 constexpr std::size_t most_bytes = std::size_t{1} << 20;
 
 JsonValue read_json(const fs::path& path) {
-    return parse_json(read_file(path, most_bytes), printable_path(path));
+    return parse_json(read_text_file(path, most_bytes), printable_path(path), json_config_limits);
 }
 
 // Several poolings are joined there, "first+mean", which is unsupported.

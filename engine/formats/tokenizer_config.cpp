@@ -23,7 +23,7 @@ std::string read_text_file(const std::filesystem::path& path, std::size_t most) 
 JsonValue read_json_file(const std::filesystem::path& path, std::size_t most) {
     if (!is_there(path)) return {};
     const std::string text = read_text_file(path, most);
-    JsonValue value = parse_json(text, printable_path(path));
+    JsonValue value = parse_json(text, printable_path(path), json_config_limits);
     if (!value.object())
         fail(ErrorCode::model, printable_path(path), ": expected a JSON object, found ", describe(value));
     return value;

@@ -51,29 +51,6 @@ std::vector<AddedToken> read_added_tokens(const JsonValue& root, std::string_vie
 // of ids, so this limits the memory by its entries.
 constexpr std::size_t max_unused = 1 << 16;
 
-// Maps ids to their spelling in the file. An id outside the vocabulary belongs to an added token or is unused.
-PackedStrings read_vocab(const TokenizerFile& file, std::size_t n_added, const std::string& where) {
-    const std::size_t most = file.vocab.size() + n_added + max_unused;
-    std::vector<std::string_view> spelled; // its pages are touched as far as there are ids
-    spelled.reserve(most);
-    for (std::size_t i = 0; i < file.vocab.size(); ++i) {
-        const std::string_view key = file.vocab[i];
-        const auto id = static_cast<std::size_t>(file.ids[i]);
-        if (id >= most)
-            fail(ErrorCode::model, where, ": '", printable(key), "': expected an integer from 0 to ", most - 1,
-                 ", found ", id);
-        if (id >= spelled.size()) spelled.resize(id + 1);
-        if (key.empty()) fail(ErrorCode::model, where, ": expected tokens of at least a byte, found an empty one");
-        if (!spelled[id].empty())
-            fail(ErrorCode::model, where, ": id ", id, ": expected one token, found \"", printable(spelled[id]),
-                 "\" and \"", printable(key), '"');
-        spelled[id] = key;
-    }
-    PackedStrings packed;
-    for (const std::string_view token : spelled) packed.add(token);
-    return packed;
-}
-
 // Each added token must repeat an entry of the vocabulary or use an id outside it. Returns the number of ids.
 int check_ids(const std::vector<AddedToken>& added, const Vocabulary& vocabulary, std::string_view where) {
     const std::size_t most = vocabulary.size() + added.size() + max_unused;
@@ -163,8 +140,9 @@ std::unique_ptr<Tokenizer> make_tokenizer(TokenizerFile file, std::string_view i
     for (const std::string& line : foreign_keys(file.rest)) p.ignored.push_back(where + ": " + line);
     std::vector<AddedToken> added = read_added_tokens(file.rest, where);
     const std::string kind = kind_of(get_object(file.rest, "model", where), where + ": model");
-    p.vocabulary = std::make_unique<const Vocabulary>(read_vocab(file, added.size(), where + ": model.vocab"),
-                                                      where + ": model.vocab");
+    const std::size_t most = file.vocab.size() + added.size() + max_unused; // an added token may have an id among them
+    p.vocabulary =
+        std::make_unique<const Vocabulary>(file.vocab, file.ids, most, !file.repeats, where + ": model.vocab");
     p.n_tokens = check_ids(added, *p.vocabulary, where);
     p.normalize = make_normalizer(component("normalizer"), where + ": normalizer");
     bool bytes = false; // whether pieces are the bytes for the model

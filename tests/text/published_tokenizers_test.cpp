@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Published tokenizers. Eight small ones (tests/text/tokenizers/NAME) always run. Their ids and texts come from Hugging
+// Published tokenizers. Ten small ones (tests/text/tokenizers/NAME) always run. Their ids and texts come from Hugging
 // Face's tokenizers 0.22.2 and 0.23.2. $ORDO_TOKENIZERS names a folder of full-size ones (tests/README.md).
 #include "formats/source.h"
 #include "tests/json.h"
@@ -68,8 +68,9 @@ TEST_P(SmallTokenizer, GivesTheReferencesIdsAndTexts) {
 }
 INSTANTIATE_TEST_SUITE_P(, SmallTokenizer,
                          testing::Values("added-metaspace", "byte-level-words", "byte-missing",
-                                         "groups-and-back-references", "template-with-foreign-keys",
-                                         "unigram-without-type", "word-level-without-type", "wordpiece-without-type"),
+                                         "groups-and-back-references", "repeated-keys", "repeated-members",
+                                         "template-with-foreign-keys", "unigram-without-type",
+                                         "word-level-without-type", "wordpiece-without-type"),
                          [](const auto& tested) {
                              std::string name = tested.param;
                              std::erase(name, '-');
