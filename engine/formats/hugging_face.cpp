@@ -135,6 +135,13 @@ void refuse_quantised(const Config& config) {
     }
 }
 
+// A directory may name classes of its own in Python, which may compute something else than the family's.
+void warn_of_own_code(const Config& config, Source& source) {
+    if (config.has("auto_map"))
+        source.warnings.emplace_back("config.json: 'auto_map': this directory names its own code, which Ordo does not "
+                                     "run: it computes what transformers' class of this model_type does");
+}
+
 } // namespace
 
 Source hugging_face_source(const fs::path& given) {
@@ -164,6 +171,7 @@ Source hugging_face_source(const fs::path& given) {
     source.blueprint = std::move(plan.blueprint);
     source.encoding = std::move(plan.encoding);
     source.warnings = std::move(plan.warnings);
+    warn_of_own_code(config, source);
     source.metadata["source"] = "Hugging Face directory, model_type " + type;
     if (std::string chat = chat_template(directory); !chat.empty() && utf8_valid(chat)) // else it cannot be stored
         source.metadata["chat_template"] = std::move(chat);

@@ -201,6 +201,28 @@ TEST_F(OldFolders, DoublesBecomeFloats) {
     }
 }
 
+// ---- Code of the directory's own ----------------------------------------------------------------
+
+TEST_F(OldFolders, CodeOfTheDirectorysOwnIsAWarning) {
+    take("llama");
+    with("auto_map", {{"AutoModelForCausalLM", "modeling_own.OwnForCausalLM"}});
+    ASSERT_EQ(warnings().size(), 1U);
+    EXPECT_NE(warnings().front().find("'auto_map': this directory names its own code, which Ordo does not run"),
+              std::string::npos);
+    EXPECT_FALSE(hugging_face_source(folder_.path()).blueprint.bidirectional());
+}
+
+// The class in the directories of gte-Qwen2 and stella: forward(..., is_causal: Optional[bool] = False).
+TEST_F(OldFolders, TheOwnClassOfGteQwen2IsBidirectional) {
+    take("qwen2");
+    with("auto_map", {{"AutoModel", "Alibaba-NLP/gte-Qwen2-1.5B-instruct--modeling_qwen.Qwen2Model"}});
+    EXPECT_TRUE(hugging_face_source(folder_.path()).blueprint.bidirectional());
+    ASSERT_EQ(warnings().size(), 2U);
+    EXPECT_NE(warnings().front().find("modeling_qwen.Qwen2Model"), std::string::npos);
+    with("is_causal", true);
+    EXPECT_FALSE(hugging_face_source(folder_.path()).blueprint.bidirectional());
+}
+
 // ---- sentence-transformers ------------------------------------------------------------------------
 
 // The first layout: the model in the folder of the first module.
