@@ -26,11 +26,25 @@ Blueprint make() {
 constexpr std::string_view defaults =
     R"({"max_position_embeddings": 32768, "num_key_value_heads": 32, "max_window_layers": 28})";
 
+// gte-Qwen2 and stella bring a class of this name with them, whose forward pass has is_causal = False by default.
+bool brings_own_mask(const Config& c) {
+    const JsonValue* const map = c.find("auto_map");
+    const JsonValue* const own = map == nullptr ? nullptr : find_member(*map, "AutoModel");
+    return !c.has("is_causal") && own != nullptr && own->string() &&
+           own->string()->ends_with("modeling_qwen.Qwen2Model");
+}
+
 ModelPlan plan_of_config(const Config& given, const TensorStore&) {
     const Config c = given.with_defaults(defaults);
     ModelPlan plan{make(), {}};
     Blueprint& b = plan.blueprint;
     read_llama_sizes(c, b);
+    if (brings_own_mask(c)) {
+        b.mask = Mask::bidirectional;
+        plan.warnings.emplace_back(
+            "config.json: 'auto_map': attention is bidirectional, as in modeling_qwen.Qwen2Model "
+            "without 'is_causal'");
+    }
     b.tied_head = c.flag("tie_word_embeddings", false);
     const int first = c.integer("max_window_layers", 0, 1 << 20);
     set_windows(c, b, 4096, [&](int i) { return i >= first; });

@@ -6,6 +6,7 @@
 #include "core/utf8.h"
 #include "formats/architecture.h"
 #include "formats/hugging_face_text.h"
+#include "formats/model_type.h"
 #include "formats/plan_checks.h"
 #include "formats/pooling.h"
 #include "formats/pytorch_store.h"
@@ -85,9 +86,9 @@ void add_weights(TensorStore& store, const fs::path& directory) {
 
 // The chat template, from a file of its own or from tokenizer_config.json. Empty if there is none.
 std::string chat_template(const fs::path& directory) {
-    const fs::path own = directory / "chat_template.jinja";
-    if (is_there(own)) return read_file(own, most_config);
-    const JsonValue config = read_json_file(directory / "tokenizer_config.json");
+    const fs::path own = directory / "chat_template.jinja", object = directory / "chat_template.json";
+    if (is_there(own)) return read_text_file(own, most_config, "a template");
+    const JsonValue config = read_json_file(is_there(object) ? object : directory / "tokenizer_config.json");
     const JsonValue* value = find_member(config, "chat_template");
     if (value == nullptr) return {};
     if (value->string()) return *value->string();
@@ -110,11 +111,6 @@ std::string chat_template(const fs::path& directory) {
     if (is_there(directory / "adapter_config.json"))
         fail(ErrorCode::model, where, ": expected a model, found an adapter (LoRA) for one; ",
              "merge it into its base model and give the directory of the result");
-    for (const char* inner : {"0_Transformer", "0_BERT", "0_RoBERTa", "0_DistilBERT"})
-        if (is_there(directory / "modules.json") && is_there(directory / inner / "config.json"))
-            fail(ErrorCode::model, where,
-                 ": expected config.json, found an old directory of sentence-transformers; give ",
-                 printable_path(directory / inner));
     std::set<std::string> models;
     for (const fs::directory_entry& entry : fs::directory_iterator(directory, error))
         if (const fs::path& file = entry.path(); file.extension() == ".safetensors" || names_gguf(file))
@@ -139,22 +135,33 @@ void refuse_quantised(const Config& config) {
     }
 }
 
+// A directory may name classes of its own in Python, which may compute something else than the family's.
+void warn_of_own_code(const Config& config, Source& source) {
+    if (config.has("auto_map"))
+        source.warnings.emplace_back("config.json: 'auto_map': this directory names its own code, which Ordo does not "
+                                     "run: it computes what transformers' class of this model_type does");
+}
+
 } // namespace
 
-Source hugging_face_source(const fs::path& directory) {
-    const fs::path path = directory / "config.json";
+Source hugging_face_source(const fs::path& given) {
+    const fs::path directory = transformer_folder(given), path = directory / "config.json";
     const std::string where = printable_path(path);
     if (!is_there(path)) refuse_without_config(directory);
     const JsonValue object = read_json_file(path);
     const Config config(object, where);
     refuse_quantised(config);
-    const std::string& type = get_string(object, "model_type", where);
-    const HuggingFaceFamily& family = find_hugging_face(type, where).hugging_face;
-
     Source source;
-    source.where = printable_path(directory);
+    source.where = printable_path(given);
     source.format = "Hugging Face directory";
-    add_weights(source.tensors, directory);
+    const bool named = config.has("model_type");
+    if (!named) add_weights(source.tensors, directory); // which may tell the family
+    const std::string type =
+        named ? get_string(object, "model_type", where) : model_type_of(object, source.tensors, where);
+    const Architecture& architecture = find_hugging_face(type, where);
+    const HuggingFaceFamily& family = architecture.hugging_face;
+    if (named) add_weights(source.tensors, directory);
+    remove_level(source.tensors, example_names(architecture));
     refuse_for_all(config);
     ModelPlan plan = family.plan(config, source.tensors);
     settle_mask(config, plan.blueprint);
@@ -164,10 +171,11 @@ Source hugging_face_source(const fs::path& directory) {
     source.blueprint = std::move(plan.blueprint);
     source.encoding = std::move(plan.encoding);
     source.warnings = std::move(plan.warnings);
+    warn_of_own_code(config, source);
     source.metadata["source"] = "Hugging Face directory, model_type " + type;
     if (std::string chat = chat_template(directory); !chat.empty() && utf8_valid(chat)) // else it cannot be stored
         source.metadata["chat_template"] = std::move(chat);
-    read_pooling(directory, source);
+    read_pooling(given, source);
     add_hugging_face_text(source, directory, type);
     return source;
 }

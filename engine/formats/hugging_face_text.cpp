@@ -2,6 +2,8 @@
 #include "formats/hugging_face_text.h"
 
 #include "core/error.h"
+#include "formats/model_type.h"
+#include "formats/pooling.h"
 #include "formats/special_tokens.h"
 #include "formats/tokenizer_config.h"
 #include "formats/tokenizer_files.h"
@@ -93,10 +95,16 @@ private:
             !decoder.empty() && find_member(config_, "is_encoder_decoder") != nullptr)
             return decoder.front();
         const JsonValue* const add = find_member(tokenizer_config_, "add_bos_token");
-        if (add != nullptr && add->boolean()) return *add->boolean() ? one("bos_token_id", "bos_token") : -1;
+        if (add != nullptr && add->boolean()) return *add->boolean() ? beginning() : -1;
         if (tokenizer_ == nullptr) return -1;
         const std::vector<Token> before = tokenizer_->frame().before();
         return before.empty() ? -1 : before.front();
+    }
+
+    // The tokenizer adds the token of that name; config.json may have the id of another tokenizer.
+    Token beginning() const {
+        const Token named = by_name("bos_token");
+        return named >= 0 ? named : one("bos_token_id", "bos_token");
     }
 
     // The older of the two keys asks for the token that begins a text.
@@ -113,13 +121,13 @@ private:
     int vocab_size_;
 };
 
-enum class TokenizerFiles { none, json, marian, gpt2, sentence_piece };
+enum class TokenizerFiles { none, json, marian, vocabulary, sentence_piece };
 
 // The kind of files for a directory's tokenizer.
 TokenizerFiles files_of(const fs::path& directory, const JsonValue& config, std::string_view model_type) {
     if (is_there(directory / "tokenizer.json")) return TokenizerFiles::json;
     if (has_marian_files(directory, model_type)) return TokenizerFiles::marian;
-    if (has_gpt2_files(directory, config, model_type)) return TokenizerFiles::gpt2;
+    if (vocabulary_form(directory, config, model_type) != VocabularyForm::none) return TokenizerFiles::vocabulary;
     if (has_sentence_piece_file(directory, config, model_type)) return TokenizerFiles::sentence_piece;
     return TokenizerFiles::none;
 }
@@ -132,8 +140,8 @@ std::unique_ptr<const Tokenizer> read_tokenizer(const fs::path& directory, std::
         return tokenizer_from_json(read_text_file(path, json_tokenizer_limits.bytes), printable_path(path));
     case TokenizerFiles::marian:
         return tokenizer_from_marian_files(directory);
-    case TokenizerFiles::gpt2:
-        return tokenizer_from_gpt2_files(directory, config, read_json_file(directory / "special_tokens_map.json"));
+    case TokenizerFiles::vocabulary:
+        return tokenizer_from_vocabulary(vocabulary_form(directory, config, model_type), directory, config);
     case TokenizerFiles::sentence_piece:
         return tokenizer_from_sentence_piece_file(directory, config, model_type);
     case TokenizerFiles::none:
@@ -166,12 +174,6 @@ TextSide read_text(const fs::path& directory, int vocab_size, std::string_view m
     return hugging_face_text(directory, vocab_size, read_tokenizer(directory, model_type));
 }
 
-std::string model_type_of(const fs::path& directory) {
-    const JsonValue config = read_json_file(directory / "config.json");
-    const std::string* const type = text_of(config, "model_type");
-    return type != nullptr ? *type : "";
-}
-
 // A model without text still accepts tokens. If a SentencePiece file contradicts its class, the model therefore loads
 // without text, with a warning.
 void add_sentence_piece_text(Source& source, const fs::path& directory, const JsonValue& config,
@@ -200,7 +202,8 @@ void add_sentence_piece_text(Source& source, const fs::path& directory, const Js
 
 } // namespace
 
-TextSide hugging_face_text(const fs::path& directory, int vocab_size, std::unique_ptr<const Tokenizer> tokenizer) {
+TextSide hugging_face_text(const fs::path& given, int vocab_size, std::unique_ptr<const Tokenizer> tokenizer) {
+    const fs::path directory = transformer_folder(given);
     TextSide text;
     text.padded_vocabulary = true;
     text.tokenizer = std::move(tokenizer);
@@ -211,7 +214,8 @@ TextSide hugging_face_text(const fs::path& directory, int vocab_size, std::uniqu
 }
 
 std::unique_ptr<const Tokenizer> hugging_face_tokenizer(const fs::path& directory) {
-    return read_tokenizer(directory, model_type_of(directory));
+    const fs::path inner = transformer_folder(directory);
+    return read_tokenizer(inner, model_type_of(read_json_file(inner / "config.json")));
 }
 
 void add_hugging_face_text(Source& source, const fs::path& directory, const std::string& model_type) {

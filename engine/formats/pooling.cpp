@@ -18,12 +18,11 @@ namespace fs = std::filesystem;
 constexpr std::size_t most_bytes = std::size_t{1} << 20;
 
 JsonValue read_json(const fs::path& path) {
-    return parse_json(read_file(path, most_bytes), printable_path(path));
+    return parse_json(read_text_file(path, most_bytes), printable_path(path), json_config_limits);
 }
 
 // Several poolings are joined there, "first+mean", which is unsupported.
-std::string pooling_of(const fs::path& path) {
-    const JsonValue config = read_json(path);
+std::string pooling_of(const JsonValue& config) {
     if (const JsonValue* named = find_member(config, "pooling_mode"); named != nullptr && named->string()) {
         const std::string& mode = *named->string();
         return mode == "cls" ? "first" : mode == "lasttoken" ? "last" : printable(mode);
@@ -54,33 +53,83 @@ bool leads_outside(const std::string& name) {
     return name.empty() || name.find_first_of("/\\") != name.npos || name == "." || name == "..";
 }
 
+// "Pooling", of "sentence_transformers.models.Pooling".
+std::string kind_of(const JsonValue& module) {
+    const std::string type = string_of(module, "type");
+    return type.substr(type.rfind('.') + 1);
+}
+
 void read_modules(const fs::path& directory, Source& source) {
     const fs::path path = directory / "modules.json";
     const JsonValue modules = read_json(path);
     if (!modules.array()) fail(ErrorCode::model, printable_path(path), ": expected a list, found ", describe(modules));
     bool normalises = false;
     for (const JsonValue& module : *modules.array()) {
-        const std::string type = string_of(module, "type"), folder = string_of(module, "path");
-        const std::string kind = type.substr(type.rfind('.') + 1);
+        const std::string folder = string_of(module, "path"), kind = kind_of(module);
         if (kind == "Pooling" && leads_outside(folder))
             fail(ErrorCode::model, printable_path(path),
                  ": 'path': expected the name of a folder in this directory, found '", printable(folder), "'");
-        if (kind == "Pooling" && is_there(directory / folder / "config.json"))
-            source.metadata[std::string(key_pooling)] = pooling_of(directory / folder / "config.json");
+        if (kind == "Pooling" && is_there(directory / folder / "config.json")) {
+            const JsonValue config = read_json(directory / folder / "config.json");
+            source.metadata[std::string(key_pooling)] = pooling_of(config);
+            if (!flag_of(config, "include_prompt", true)) source.metadata[std::string(key_prompt_pooled)] = "false";
+        }
         normalises = normalises || kind == "Normalize";
-        if (kind != "Transformer" && kind != "Pooling" && kind != "Normalize")
+        const bool model = kind == "Transformer" || transformer_folder(directory) == directory / folder;
+        if (!model && kind != "Pooling" && kind != "Normalize")
             source.warnings.push_back("modules.json: expected Transformer, Pooling and Normalize, found " +
-                                      printable(type) + ", which ordo embed leaves out");
+                                      printable(string_of(module, "type")) + ", which ordo embed leaves out");
     }
     source.metadata[std::string(key_normalised)] = normalises ? "true" : "false";
 }
 
+// The number of tokens at which sentence-transformers cuts a text: max_seq_length of its own file, else
+// model_max_length of the tokenizer.
+void read_max_tokens(const fs::path& folder, Source& source) {
+    std::vector<std::pair<std::string, const char*>> places;
+    for (const char* name : {"bert", "roberta", "distilbert", "camembert", "albert", "xlm-roberta", "xlnet"})
+        places.emplace_back(std::string("sentence_") + name + "_config.json", "max_seq_length");
+    places.emplace_back("tokenizer_config.json", "model_max_length");
+    for (const auto& [file, key] : places) {
+        const JsonValue config = read_json_file(folder / file);
+        const JsonValue* const most = find_member(config, key);
+        if (most == nullptr || !most->unsigned_integer() || *most->unsigned_integer() > (1U << 30)) continue;
+        source.metadata[std::string(key_max_tokens)] = std::to_string(*most->unsigned_integer());
+        return;
+    }
+}
+
+// The text that sentence-transformers puts before every text: the prompt of default_prompt_name.
+void read_prompt(const fs::path& directory, Source& source) {
+    constexpr const char* file = "config_sentence_transformers.json";
+    const JsonValue config = read_json_file(directory / file);
+    const std::string name = string_of(config, "default_prompt_name");
+    if (name.empty()) return;
+    const JsonValue* const prompts = find_member(config, "prompts");
+    const JsonValue* const prompt = prompts == nullptr ? nullptr : find_member(*prompts, name);
+    if (prompt == nullptr || !prompt->string())
+        source.warnings.push_back(std::string(file) + ": 'default_prompt_name': expected one of 'prompts', found '" +
+                                  printable(name) + "'; ordo embed puts no prompt before a text");
+    else if (!prompt->string()->empty())
+        source.metadata[std::string(key_prompt)] = *prompt->string();
+}
+
 } // namespace
 
+fs::path transformer_folder(const fs::path& directory) {
+    if (is_there(directory / "config.json") || !is_there(directory / "modules.json")) return directory;
+    const JsonValue modules = read_json(directory / "modules.json");
+    if (!modules.array() || modules.array()->empty()) return directory;
+    const std::string folder = string_of(modules.array()->front(), "path");
+    return leads_outside(folder) || !is_there(directory / folder / "config.json") ? directory : directory / folder;
+}
+
 void read_pooling(const fs::path& directory, Source& source) {
+    read_max_tokens(transformer_folder(directory), source);
+    read_prompt(directory, source);
     if (is_there(directory / "modules.json")) return read_modules(directory, source);
     const fs::path usual = directory / "1_Pooling" / "config.json";
-    if (is_there(usual)) source.metadata[std::string(key_pooling)] = pooling_of(usual);
+    if (is_there(usual)) source.metadata[std::string(key_pooling)] = pooling_of(read_json(usual));
 }
 
 void read_gguf_pooling(const Gguf& file, const std::string& architecture, Metadata& metadata) {

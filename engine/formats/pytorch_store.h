@@ -8,7 +8,7 @@
 
 namespace ordo {
 
-// Adds the tensors of a PyTorch file, which the store keeps open. Bools, integers and doubles have no type.
+// Adds the tensors of a PyTorch file, which the store keeps open. Bools and integers have no type.
 void add_pytorch(TensorStore& store, const std::shared_ptr<const PytorchFile>& file);
 
 } // namespace ordo

@@ -4,6 +4,9 @@
 #include "core/error.h"
 #include "io/checked.h"
 
+#include <algorithm>
+#include <cstring>
+
 namespace ordo {
 std::optional<WeightType> float_type(std::string_view dtype) {
     if (dtype == "F32") return WeightType::f32;
@@ -30,6 +33,38 @@ void TensorStore::add(FileTensor tensor) {
         fail(ErrorCode::model, name_of(tensor), ": expected in one file, found in ", where(other), " too");
     }
     tensors_.push_back(std::move(tensor));
+}
+
+void TensorStore::add_doubles(FileTensor tensor, Read read) {
+    const Place place = files_[tensor.file];
+    tensor.type = WeightType::f32;
+    tensor.bytes /= 2;
+    tensor.offset = 0;
+    tensor.file = add_file(
+        place.where, 0,
+        [read = std::move(read)](std::uint64_t offset, std::span<std::byte> out) {
+            std::vector<double> doubles(std::min<std::size_t>(out.size() / sizeof(float), 32'768));
+            for (std::size_t done = 0; done < out.size();) {
+                const std::span in(doubles.data(), std::min((out.size() - done) / sizeof(float), doubles.size()));
+                read(2 * (offset + done), std::as_writable_bytes(in));
+                for (const double value : in) {
+                    const auto single = static_cast<float>(value);
+                    std::memcpy(&out[done], &single, sizeof single);
+                    done += sizeof single;
+                }
+            }
+        },
+        place.types);
+    add(std::move(tensor));
+}
+
+void TensorStore::remove_prefix(std::string_view prefix) {
+    for (std::size_t i = 0; i < tensors_.size(); ++i) {
+        std::string& name = tensors_[i].name;
+        if (!name.starts_with(prefix) || !by_name_.emplace(name.substr(prefix.size()), i).second) continue;
+        by_name_.erase(name);
+        name.erase(0, prefix.size());
+    }
 }
 
 const FileTensor* TensorStore::find(std::string_view name) const {
@@ -63,9 +98,17 @@ void add_safetensors(TensorStore& store, const std::shared_ptr<const Safetensors
     const std::size_t index = store.add_file(
         file->where(), file->size(),
         [file](std::uint64_t offset, std::span<std::byte> out) { file->read_at(offset, out); },
-        "F32, F16 or BF16, or blocks of q8_0 or q4_0 in U8");
-    for (const TensorInfo& info : file->tensors())
-        store.add({info.name, info.dtype, float_type(info.dtype), info.shape, info.bytes, info.offset, index});
+        "F32, F16, BF16 or F64, or blocks of q8_0 or q4_0 in U8");
+    for (const TensorInfo& info : file->tensors()) {
+        FileTensor tensor{info.name, info.dtype, float_type(info.dtype), info.shape, info.bytes, info.offset, index};
+        if (info.dtype != "F64") {
+            store.add(std::move(tensor));
+            continue;
+        }
+        store.add_doubles(std::move(tensor), [file, at = info.offset](std::uint64_t offset, std::span<std::byte> out) {
+            file->read_at(at + offset, out);
+        });
+    }
 }
 
 } // namespace ordo

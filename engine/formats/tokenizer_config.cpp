@@ -15,17 +15,17 @@ bool is_there(const std::filesystem::path& path) {
     return std::filesystem::exists(path, error);
 }
 
-std::string read_text_file(const std::filesystem::path& path, std::size_t most) {
+std::string read_text_file(const std::filesystem::path& path, std::size_t most, const char* expected) {
     std::string text = read_file(path, most);
     if (const FileKind* kind = binary_kind(std::string_view(text).substr(0, file_kind_bytes)))
-        fail(ErrorCode::model, printable_path(path), ": expected JSON, found ", kind->text());
+        fail(ErrorCode::model, printable_path(path), ": expected ", expected, ", found ", kind->text());
     return text;
 }
 
 JsonValue read_json_file(const std::filesystem::path& path, std::size_t most) {
     if (!is_there(path)) return {};
     const std::string text = read_text_file(path, most);
-    JsonValue value = parse_json(text, printable_path(path));
+    JsonValue value = parse_json(text, printable_path(path), json_config_limits);
     if (!value.object())
         fail(ErrorCode::model, printable_path(path), ": expected a JSON object, found ", describe(value));
     return value;

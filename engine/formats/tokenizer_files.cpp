@@ -18,98 +18,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view vocab_name = "vocab.json", merges_name = "merges.txt", source_name = "source.spm";
-
-// Added tokens by id, as the members of a tokenizer.json.
-class AddedTokenList {
-public:
-    AddedTokenList(const JsonValue& vocab, std::string where) : vocab_(vocab), where_(std::move(where)) {}
-
-    void add(std::uint64_t id, std::string_view content, const JsonValue* flags) {
-        std::string text = "{\"id\":" + std::to_string(id) + ",\"content\":" + json_quoted(content);
-        for (const char* key : {"single_word", "lstrip", "rstrip", "normalized", "special"}) {
-            const bool usual = std::string_view(key) == "special";
-            const bool set = flags == nullptr ? usual : flag_of(*flags, key, usual);
-            text += std::string(",\"") + key + "\":" + (set ? "true" : "false");
-        }
-        tokens_.emplace(id, text + "}");
-    }
-    // Adds a token that is known by its name.
-    void add(const std::string* content) {
-        if (content == nullptr) return;
-        const JsonValue* const id = find_member(vocab_, *content);
-        if (id != nullptr && id->unsigned_integer()) add(*id->unsigned_integer(), *content, nullptr);
-    }
-    void add_all(const JsonValue& decoder) {
-        for (const AddedTokenEntry& each : added_token_entries(decoder, where_))
-            add(each.id, each.content, &each.token);
-    }
-    std::string json() const {
-        std::string all;
-        for (const auto& [id, token] : tokens_) all += (all.empty() ? "" : ",") + token;
-        return "[" + all + "]";
-    }
-
-private:
-    const JsonValue& vocab_;
-    std::string where_;
-    std::map<std::uint64_t, std::string> tokens_;
-};
-
-std::string added_tokens(const JsonValue& vocab, const JsonValue& config, const JsonValue& map, const fs::path& in) {
-    AddedTokenList list(vocab, printable_path(in / "tokenizer_config.json"));
-    if (const JsonValue* decoder = find_member(config, "added_tokens_decoder"); decoder != nullptr && decoder->object())
-        list.add_all(*decoder);
-    for (const char* key : {"bos_token", "eos_token", "unk_token", "pad_token", "sep_token", "cls_token", "mask_token"})
-        for (const JsonValue* object : {&config, &map}) list.add(text_of(*object, key));
-    const std::string usual = "<|endoftext|>"; // the default of the class, independent of the files
-    list.add(&usual);
-    return list.json();
-}
-
-// Lines of two tokens each, after a line with the version.
-std::string merges(const fs::path& path) {
-    const std::string text = read_file(path, json_tokenizer_limits.bytes);
-    if (!utf8_valid(text)) fail(ErrorCode::model, printable_path(path), ": expected UTF-8");
-    std::string all;
-    for (std::string_view rest = text; !rest.empty();) {
-        std::string_view line = rest.substr(0, rest.find('\n'));
-        rest.remove_prefix(std::min(rest.size(), line.size() + 1));
-        if (line.ends_with('\r')) line.remove_suffix(1);
-        if (line.empty() || line.starts_with("#version")) continue;
-        all += (all.empty() ? "" : ",") + json_quoted(line);
-    }
-    return "[" + all + "]";
-}
+constexpr std::string_view vocab_name = "vocab.json", source_name = "source.spm";
 
 } // namespace
-
-bool has_gpt2_files(const fs::path& directory, const JsonValue& tokenizer_config, std::string_view model_type) {
-    if (!is_there(directory / vocab_name) || !is_there(directory / merges_name)) return false;
-    const std::string* name = text_of(tokenizer_config, "tokenizer_class");
-    if (name == nullptr) return model_type == "gpt2" || model_type == "opt" || model_type == "gpt_neo";
-    return *name == "GPT2Tokenizer" || *name == "GPT2TokenizerFast";
-}
-
-std::unique_ptr<Tokenizer> tokenizer_from_gpt2_files(const fs::path& directory, const JsonValue& tokenizer_config,
-                                                     const JsonValue& special_tokens_map) {
-    const fs::path vocab_path = directory / vocab_name;
-    const std::string vocab = read_file(vocab_path, json_tokenizer_limits.bytes);
-    const JsonValue ids = parse_json(vocab, printable_path(vocab_path), json_tokenizer_limits);
-    if (!ids.object())
-        fail(ErrorCode::model, printable_path(vocab_path), ": expected a JSON object, found ", describe(ids));
-    const JsonValue* const space = find_member(tokenizer_config, "add_prefix_space");
-    const bool prefix = space != nullptr && space->boolean() && *space->boolean();
-    const std::string json =
-        R"({"version":"1.0","truncation":null,"padding":null,"normalizer":null,"post_processor":null,)"
-        R"("pre_tokenizer":{"type":"ByteLevel","add_prefix_space":)" +
-        std::string(prefix ? "true" : "false") +
-        R"(,"trim_offsets":true,"use_regex":true},)"
-        R"("decoder":{"type":"ByteLevel","add_prefix_space":true,"trim_offsets":true,"use_regex":true},"added_tokens":)" +
-        added_tokens(ids, tokenizer_config, special_tokens_map, directory) + R"(,"model":{"type":"BPE","vocab":)" +
-        vocab + R"(,"merges":)" + merges(directory / merges_name) + "}}";
-    return tokenizer_from_json(json, printable_path(directory) + ": vocab.json and merges.txt");
-}
 
 // ---- Marian's ---------------------------------------------------------------------------------------
 // The ids are those of vocab.json, for texts of both languages. source.spm splits a text of the first language.
@@ -124,7 +35,8 @@ namespace {
 // Reads a model, and checks that it splits text as Ordo does.
 SentencePieceModel read_model(const fs::path& path, SentencePieceModel::Kind kind) {
     const std::string where = printable_path(path);
-    SentencePieceModel model = read_sentence_piece(read_file(path, json_tokenizer_limits.bytes), where);
+    SentencePieceModel model =
+        read_sentence_piece(read_text_file(path, json_tokenizer_limits.bytes, "a SentencePiece model"), where);
     if (model.kind != kind)
         fail(ErrorCode::model, where, ": trainer_spec.model_type: expected ", static_cast<int>(kind),
              kind == SentencePieceModel::unigram ? ", Unigram" : ", BPE", ", found ", model.kind);
@@ -145,7 +57,7 @@ SentencePieceModel read_source(const fs::path& path) {
 // Spellings by their ids, which are 0 to n - 1.
 std::vector<std::string> read_spellings(const fs::path& path) {
     const std::string where = printable_path(path);
-    const JsonValue ids = parse_json(read_file(path, json_tokenizer_limits.bytes), where, json_tokenizer_limits);
+    const JsonValue ids = parse_json(read_text_file(path, json_tokenizer_limits.bytes), where, json_tokenizer_limits);
     if (!ids.object()) fail(ErrorCode::model, where, ": expected a JSON object, found ", describe(ids));
     std::vector<std::string> spellings(ids.object()->size());
     for (const auto& [spelling, id] : *ids.object()) {
@@ -269,7 +181,7 @@ private:
 std::set<std::string> special_names(const fs::path& directory, const JsonValue& tokenizer_config) {
     std::set<std::string> names;
     const fs::path path = directory / "special_tokens_map.json";
-    const JsonValue map = is_there(path) ? parse_json(read_file(path, json_tokenizer_limits.bytes),
+    const JsonValue map = is_there(path) ? parse_json(read_text_file(path, json_tokenizer_limits.bytes),
                                                       printable_path(path), json_tokenizer_limits)
                                          : JsonValue();
     for (const JsonValue* object : std::initializer_list<const JsonValue*>{&tokenizer_config, &map}) {
@@ -291,7 +203,8 @@ void add_listed(const fs::path& directory, const JsonValue& tokenizer_config, Mo
     const fs::path path = directory / "added_tokens.json";
     if (is_there(path)) {
         const std::string where = printable_path(path);
-        const JsonValue list = parse_json(read_file(path, json_tokenizer_limits.bytes), where, json_tokenizer_limits);
+        const JsonValue list =
+            parse_json(read_text_file(path, json_tokenizer_limits.bytes), where, json_tokenizer_limits);
         if (!list.object()) fail(ErrorCode::model, where, ": expected a JSON object, found ", describe(list));
         const std::set<std::string> special = special_names(directory, tokenizer_config);
         for (const auto& [content, id] : *list.object()) {

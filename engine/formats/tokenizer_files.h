@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Tokenizers of directories without a tokenizer.json: GPT-2's vocabulary and merges, in a file each; Marian's
+// Tokenizers of directories without a tokenizer.json: the vocabularies of GPT-2, RoBERTa and BERT in text files; Marian's
 // vocabulary with SentencePiece's model of the source language; and SentencePiece's model alone.
 #pragma once
 
@@ -10,15 +10,16 @@
 
 namespace ordo {
 
-// Whether vocab.json and merges.txt exist and text is split as in GPT-2. The tokenizer's class decides, or without one
-// in the configuration, the type of the model.
-bool has_gpt2_files(const std::filesystem::path& directory, const JsonValue& tokenizer_config,
-                    std::string_view model_type);
-
-// The tokenizer from these files, with the special tokens of the two other files. Throws Error.
-std::unique_ptr<Tokenizer> tokenizer_from_gpt2_files(const std::filesystem::path& directory,
-                                                     const JsonValue& tokenizer_config,
-                                                     const JsonValue& special_tokens_map);
+// The forms of a vocabulary in text files: vocab.json and merges.txt as GPT-2 has them, or with RoBERTa's frame and
+// special tokens; and BERT's vocab.txt.
+enum class VocabularyForm { none, gpt2, roberta, bert };
+// The form of the files that exist, if the tokenizer's class has one: that of tokenizer_config.json, else that of
+// config.json, else the usual one of the model's type.
+VocabularyForm vocabulary_form(const std::filesystem::path& directory, const JsonValue& tokenizer_config,
+                               std::string_view model_type);
+// The tokenizer from these files, with the special tokens of the directory's other files. Throws Error.
+std::unique_ptr<Tokenizer> tokenizer_from_vocabulary(VocabularyForm form, const std::filesystem::path& directory,
+                                                     const JsonValue& tokenizer_config);
 
 // Whether a Marian model's vocab.json and source.spm exist.
 bool has_marian_files(const std::filesystem::path& directory, std::string_view model_type);

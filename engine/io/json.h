@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // JSON exactly as in RFC 8259. A reader throws Error(model) that begins with `where` for anything else, and for
-// anything above the limits. This includes a byte order mark, bytes that are not UTF-8, a duplicate key of an object,
-// NaN and other literals, and text after the value. Nesting is limited before anything nests, so that no input can
+// anything above the limits. This includes a byte order mark, bytes that are not UTF-8, NaN and other literals, and text
+// after the value. A duplicate key of an object is refused, or in the files of other programs the last one counts, as
+// in Python's json and in Hugging Face's tokenizers. Nesting is limited before anything nests, so that no input can
 // exhaust the stack. nlohmann's parser reads the text as events. Its tree is not used: it allocates in destructors and
 // comparisons that may not throw, where a failed allocation would end the process.
 #pragma once
@@ -66,11 +67,13 @@ struct JsonValue::Member {
 };
 
 struct JsonLimits {
-    std::size_t bytes; // of the text
-    int depth;         // of nested arrays and objects
+    std::size_t bytes;    // of the text
+    int depth;            // of nested arrays and objects
+    bool repeats = false; // whether an object may repeat a key
 };
 inline constexpr JsonLimits json_header_limits{std::size_t{16} << 20, 16};
-inline constexpr JsonLimits json_tokenizer_limits{std::size_t{64} << 20, 64};
+inline constexpr JsonLimits json_config_limits{std::size_t{16} << 20, 16, true};
+inline constexpr JsonLimits json_tokenizer_limits{std::size_t{64} << 20, 64, true};
 
 JsonValue parse_json(std::string_view text, std::string_view where, const JsonLimits& limits = json_header_limits);
 
@@ -88,12 +91,12 @@ public:
 };
 void parse_json(std::string_view text, std::string_view where, const JsonLimits& limits, JsonEvents& events);
 
-// Builds the tree from events; refuses a duplicate key. It may take 60 MiB and twice the text. Text, file and tree
+// Builds the tree from events. Of a duplicate key, the last one counts or none. It may take 60 MiB and twice the text. Text, file and tree
 // together then take at most 64 MiB and four times the file: a member of six bytes costs a hundred in memory.
 class JsonTree final : public JsonEvents {
 public:
-    JsonTree(std::string_view where, std::size_t text_bytes)
-        : where_(where), budget_((std::size_t{60} << 20) + 2 * text_bytes) {}
+    JsonTree(std::string_view where, std::size_t text_bytes, bool repeats = false)
+        : where_(where), budget_((std::size_t{60} << 20) + 2 * text_bytes), repeats_(repeats) {}
 
     void begin_object() override;
     void key(std::string&& name) override;
@@ -109,6 +112,7 @@ private:
 
     std::string_view where_;
     std::size_t budget_; // bytes that are left
+    bool repeats_;       // whether an object may repeat a key
     JsonValue root_;
     std::vector<JsonValue*> open_;
     JsonValue* member_ = nullptr; // of the innermost object: the member whose key was read last

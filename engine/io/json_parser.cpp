@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <tuple>
 
 namespace ordo {
 namespace {
@@ -113,14 +114,23 @@ void JsonTree::key(std::string&& name) {
 
 // Sorting finds duplicates; no choice of keys can slow it down.
 void JsonTree::end_object() {
-    const JsonValue::Object& members = *open_.back()->object();
-    std::vector<std::string_view> keys;
-    keys.reserve(members.size());
-    for (const JsonValue::Member& member : members) keys.push_back(member.key);
-    std::sort(keys.begin(), keys.end());
-    if (const auto twice = std::adjacent_find(keys.begin(), keys.end()); twice != keys.end())
-        fail(ErrorCode::model, where_, ": key '", printable(*twice), "' appears twice");
+    JsonValue::Object& members = *open_.back()->object();
     open_.pop_back();
+    using Member = const JsonValue::Member*;
+    std::vector<Member> sorted;
+    sorted.reserve(members.size());
+    for (const JsonValue::Member& member : members) sorted.push_back(&member);
+    std::sort(sorted.begin(), sorted.end(),
+              [](Member a, Member b) { return std::tie(a->key, a) < std::tie(b->key, b); });
+    const auto same = [](Member a, Member b) { return a->key == b->key; };
+    auto twice = std::adjacent_find(sorted.begin(), sorted.end(), same);
+    if (twice == sorted.end()) return;
+    if (!repeats_) fail(ErrorCode::model, where_, ": key '", printable((*twice)->key), "' appears twice");
+    std::vector<bool> dropped(members.size());
+    for (; twice != sorted.end(); twice = std::adjacent_find(twice + 1, sorted.end(), same))
+        dropped[static_cast<std::size_t>(*twice - members.data())] = true;
+    std::size_t i = 0;
+    std::erase_if(members, [&](const JsonValue::Member&) { return dropped[i++]; });
 }
 
 // Charges an estimate of the memory of an item, with the allocator's overhead.
@@ -159,7 +169,7 @@ void parse_json(std::string_view text, std::string_view where, const JsonLimits&
 }
 
 JsonValue parse_json(std::string_view text, std::string_view where, const JsonLimits& limits) {
-    JsonTree tree(where, text.size());
+    JsonTree tree(where, text.size(), limits.repeats);
     parse_json(text, where, limits, tree);
     return tree.take();
 }

@@ -2,46 +2,16 @@
 #include "io/pickle.h"
 
 #include "core/error.h"
+#include "io/pickle_values.h"
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace ordo {
 namespace {
 
-using Ref = std::uint32_t; // of a value
-
-enum class Kind { mark, none, boolean, integer, fraction, text, tuple, list, dictionary, name, storage, tensor };
-
-constexpr std::string_view kind_names[] = {"a mark",       "None",   "a boolean", "a whole number",
-                                           "a fraction",   "a text", "a tuple",   "a list",
-                                           "a dictionary", "a name", "a storage", "a tensor"};
-
-struct Value {
-    Kind kind;
-    std::int64_t number = 0;    // integer, boolean; storage: its elements; name: its index in allowed
-    std::string_view text = {}; // text; storage: its key
-    // tuple, list; dictionary: alternating keys and values; tensor: storage, offset, shape, strides
-    std::vector<Ref> items = {};
-};
-
-enum class Role { dictionary, tensor, parameter, storage };
-
-struct Name {
-    std::string_view module, name;
-    Role role;
-    std::string_view dtype = {};
-};
-
-constexpr Name allowed[] = {
-    {"collections", "OrderedDict", Role::dictionary},        {"torch._utils", "_rebuild_tensor_v2", Role::tensor},
-    {"torch._utils", "_rebuild_parameter", Role::parameter}, {"torch", "FloatStorage", Role::storage, "F32"},
-    {"torch", "HalfStorage", Role::storage, "F16"},          {"torch", "BFloat16Storage", Role::storage, "BF16"},
-    {"torch", "DoubleStorage", Role::storage, "F64"},        {"torch", "LongStorage", Role::storage, "I64"},
-    {"torch", "IntStorage", Role::storage, "I32"},           {"torch", "ShortStorage", Role::storage, "I16"},
-    {"torch", "CharStorage", Role::storage, "I8"},           {"torch", "ByteStorage", Role::storage, "U8"},
-    {"torch", "BoolStorage", Role::storage, "BOOL"},
-};
+using namespace pickle;
 
 class Machine {
 public:
@@ -51,20 +21,57 @@ public:
             fail(ErrorCode::model, where, ": expected at most ", limits.bytes, " bytes, found ", size_);
     }
 
-    std::vector<PickledTensor> run() {
+    // Reads the pickle to its end; size, if given, gets its bytes.
+    const Machine& run(std::size_t* size) {
         while (step()) {
         }
         if (stack_.size() != 1) wrong("one value at its end", std::to_string(stack_.size()));
-        const Value& root = of(stack_.front(), Kind::dictionary);
-        if (root.items.size() / 2 > limits_.tensors)
-            wrong("at most " + std::to_string(limits_.tensors) + " tensors", std::to_string(root.items.size() / 2));
-        std::vector<PickledTensor> tensors;
+        if (size != nullptr) *size = size_ - rest_.size();
+        return *this;
+    }
+
+    PickledDictionary dictionary() const {
+        const Value& root = state_dictionary();
+        check_count(root.items.size() / 2, "tensors");
+        PickledDictionary all;
         for (std::size_t i = 0; i + 1 < root.items.size(); i += 2)
-            tensors.push_back(tensor(root.items[i], root.items[i + 1]));
-        return tensors;
+            all.tensors.push_back(tensor(root.items[i], root.items[i + 1]));
+        for (const Value& value : values_)
+            if (value.kind == Kind::storage) all.storages.push_back({value.text, named(value.items[0]).dtype});
+        return all;
+    }
+    std::vector<std::string_view> texts() const {
+        const Value& list = of(stack_.front(), Kind::list);
+        check_count(list.items.size(), "texts");
+        std::vector<std::string_view> all;
+        for (const Ref item : list.items) all.push_back(of(item, Kind::text).text);
+        return all;
     }
 
 private:
+    void check_count(std::size_t found, const char* things) const {
+        if (found > limits_.tensors)
+            wrong("at most " + std::to_string(limits_.tensors) + " " + things, std::to_string(found));
+    }
+    // The member of a dictionary; null if there is none.
+    const Value* member(const Value& dictionary, std::string_view key) const {
+        for (std::size_t i = 0; i + 1 < dictionary.items.size(); i += 2)
+            if (values_[dictionary.items[i]].kind == Kind::text && values_[dictionary.items[i]].text == key)
+                return &values_[dictionary.items[i + 1]];
+        return nullptr;
+    }
+    // The dictionary at the root, or the innermost one under a usual name.
+    const Value& state_dictionary() const {
+        const Value *found = &of(stack_.front(), Kind::dictionary), *inner = found;
+        for (int level = 0; level < 4 && inner != nullptr; ++level) {
+            found = std::exchange(inner, nullptr);
+            for (const std::string_view name : {"module", "model", "model_state_dict", "state_dict"})
+                if (const Value* in = member(*found, name); in && in->kind == Kind::dictionary && !in->items.empty())
+                    inner = in;
+        }
+        return *found;
+    }
+
     // ---- Messages
     [[noreturn]] void wrong(const std::string& expected, const std::string& found) const {
         fail(ErrorCode::model, where_, ": expected ", expected, ", found ", found);
@@ -118,11 +125,6 @@ private:
         if (value.kind != kind) wrong(std::string(kind_names[static_cast<std::size_t>(kind)]), described(value));
         return value;
     }
-    static std::string described(const Value& value) {
-        std::string text(kind_names[static_cast<std::size_t>(value.kind)]);
-        if (value.kind == Kind::text) text += " '" + printable(value.text) + "'";
-        return text;
-    }
     // Removes the last mark and the values above it, and returns these in their order.
     std::vector<Ref> pop_to_mark() {
         std::size_t at = stack_.size();
@@ -174,9 +176,11 @@ private:
         case 'G': // BINFLOAT: no tensor depends on it
             take(8);
             return push({Kind::fraction}), true;
-        case 'X': // BINUNICODE, SHORT_BINUNICODE
+        case 'X': // BINUNICODE, SHORT_BINUNICODE; BINSTRING and SHORT_BINSTRING of Python 2
+        case 'T':
+        case 'U':
         case 0x8c:
-            return push({Kind::text, 0, take(number(opcode == 'X' ? 4 : 1))}), true;
+            return push({Kind::text, 0, take(number(opcode == 'X' || opcode == 'T' ? 4 : 1))}), true;
         default:
             return false;
         }
@@ -185,9 +189,7 @@ private:
     std::int64_t long_number() {
         const std::uint64_t width = number(1);
         if (width > 8) wrong("a number of at most 8 bytes", std::to_string(width));
-        const std::uint64_t bits = number(width);
-        if (width == 0 || width == 8) return static_cast<std::int64_t>(bits);
-        const int unused = static_cast<int>(64 - 8 * width);
+        const std::uint64_t bits = number(width), unused = width == 0 ? 0 : 64 - 8 * width;
         return static_cast<std::int64_t>(bits << unused) >> unused;
     }
 
@@ -208,17 +210,13 @@ private:
             push_tuple(pop_last(opcode - 0x84u));
             return true;
         case 'a':
-            extend(Kind::list, pop_last(1));
-            return true;
+            return extend(Kind::list, pop_last(1)), true;
         case 'e':
-            extend(Kind::list, pop_to_mark());
-            return true;
+            return extend(Kind::list, pop_to_mark()), true;
         case 's':
-            extend(Kind::dictionary, pop_last(2));
-            return true;
+            return extend(Kind::dictionary, pop_last(2)), true;
         case 'u':
-            extend(Kind::dictionary, pop_to_mark());
-            return true;
+            return extend(Kind::dictionary, pop_to_mark()), true;
         default:
             return false;
         }
@@ -292,32 +290,38 @@ private:
     }
     const Name& named(Ref ref) const { return allowed[of(ref, Kind::name).number]; }
 
-    // ('storage', type, key, device, elements)
+    // ('storage', type, key, device, elements); before PyTorch 1.6 also None, or (key, offset, elements) of a part of it
     void push_storage(Ref id) {
         const std::vector<Ref>& parts = of(id, Kind::tuple).items;
-        if (parts.size() != 5 || of(parts[0], Kind::text).text != "storage") wrong("the parts of a storage", "others");
-        if (named(parts[1]).role != Role::storage) wrong("the type of a storage", std::string(named(parts[1]).name));
+        const bool part = parts.size() == 6 && values_[parts[5]].kind == Kind::tuple;
+        if (parts.size() < 5 || parts.size() > 6 || (part && values_[parts[5]].items.size() != 3) ||
+            of(parts[0], Kind::text).text != "storage" || of(parts[2], Kind::text).text.size() > limits_.name_bytes)
+            wrong("the parts of a storage", "others");
+        if (named(parts[1]).role != NameRole::storage)
+            wrong("the type of a storage", std::string(named(parts[1]).name));
         const Value& elements = of(parts[4], Kind::integer);
         if (elements.number < 0) wrong("a number of elements", std::to_string(elements.number));
-        push({Kind::storage, elements.number, of(parts[2], Kind::text).text, {parts[1]}});
+        std::vector<Ref> items{parts[1]};
+        if (part) items.push_back(of(parts[5], Kind::tuple).items[1]);
+        push({Kind::storage, elements.number, of(parts[2], Kind::text).text, std::move(items)});
     }
 
     void reduce(const Name& name, Ref arguments) {
         const std::vector<Ref>& parts = of(arguments, Kind::tuple).items;
         switch (name.role) {
-        case Role::dictionary:
+        case NameRole::dictionary:
             if (!parts.empty()) wrong("an empty dictionary", "arguments");
             return push({Kind::dictionary});
-        case Role::tensor: // storage, offset, shape, strides, requires_grad, hooks, and maybe metadata
-            if (parts.size() != 6 && parts.size() != 7) wrong("the parts of a tensor", std::to_string(parts.size()));
+        case NameRole::tensor: // storage, offset, shape, strides, requires_grad, hooks, and maybe metadata
+            if (parts.size() < 4 || parts.size() > 7) wrong("the parts of a tensor", std::to_string(parts.size()));
             of(parts[0], Kind::storage);
             return push({Kind::tensor, 0, {}, {parts[0], parts[1], parts[2], parts[3]}});
-        case Role::parameter: // tensor, requires_grad, hooks
+        case NameRole::parameter: // tensor, requires_grad, hooks
             if (parts.size() != 3) wrong("the parts of a parameter", std::to_string(parts.size()));
             of(parts[0], Kind::tensor);
             stack_.push_back(parts[0]);
             return;
-        case Role::storage:
+        case NameRole::storage:
             refuse("a call of '" + std::string(name.name) + "'");
         }
     }
@@ -338,6 +342,7 @@ private:
         tensor.dtype = named(storage.items[0]).dtype;
         tensor.storage_elements = static_cast<std::uint64_t>(storage.number);
         tensor.offset = static_cast<std::uint64_t>(size(tensor, parts[1]));
+        if (storage.items.size() > 1) tensor.offset += static_cast<std::uint64_t>(size(tensor, storage.items[1]));
         tensor.shape = sizes(tensor, parts[2]);
         tensor.strides = sizes(tensor, parts[3]);
         if (tensor.shape.size() != tensor.strides.size())
@@ -375,9 +380,20 @@ private:
 
 } // namespace
 
-std::vector<PickledTensor> read_pickled_tensors(std::string_view pickle, std::string_view where,
-                                                const PickleLimits& limits) {
-    return Machine(pickle, where, limits).run();
+PickledDictionary read_pickled_tensors(std::string_view text, std::string_view where, const PickleLimits& limits,
+                                       std::size_t* size) {
+    return Machine(text, where, limits).run(size).dictionary();
+}
+
+std::vector<std::string_view> read_pickled_texts(std::string_view text, std::string_view where,
+                                                 const PickleLimits& limits, std::size_t* size) {
+    return Machine(text, where, limits).run(size).texts();
+}
+
+std::size_t pickle_size(std::string_view text, std::string_view where, const PickleLimits& limits) {
+    std::size_t size = 0;
+    Machine(text, where, limits).run(&size);
+    return size;
 }
 
 } // namespace ordo

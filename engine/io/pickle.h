@@ -31,8 +31,25 @@ struct PickledTensor {
     std::vector<std::int64_t> shape, strides; // at least 0
 };
 
-// In the order of the dictionary. Throws Error(model) that begins with `where`.
-std::vector<PickledTensor> read_pickled_tensors(std::string_view pickle, std::string_view where,
-                                                const PickleLimits& limits = {});
+// A storage that a pickle refers to. The key is a part of the pickle's text.
+struct PickledStorage {
+    std::string_view key, dtype;
+};
+
+struct PickledDictionary {
+    std::vector<PickledTensor> tensors; // in the order of the dictionary
+    std::vector<PickledStorage> storages;
+};
+
+// The tensors of a state dictionary. It may lie in a dictionary that says more about a training, under "state_dict",
+// "model_state_dict", "model" or "module". Each function throws Error(model) that begins with `where`. The pickle begins
+// the text, and `size`, if given, gets its bytes: files before PyTorch 1.6 hold several in a row.
+PickledDictionary read_pickled_tensors(std::string_view text, std::string_view where, const PickleLimits& limits = {},
+                                       std::size_t* size = nullptr);
+// A list of texts, which are parts of the pickle's text; at most as many as tensors.
+std::vector<std::string_view> read_pickled_texts(std::string_view text, std::string_view where,
+                                                 const PickleLimits& limits = {}, std::size_t* size = nullptr);
+// The bytes of a pickle of any value.
+std::size_t pickle_size(std::string_view text, std::string_view where, const PickleLimits& limits = {});
 
 } // namespace ordo

@@ -16,19 +16,20 @@ using namespace std::string_view_literals;
 using Entries = std::map<std::string, ZipEntry, std::less<>>;
 
 constexpr std::string_view pickle_name = "/data.pkl";
-// Before PyTorch 1.6 a file began with a pickle of this number.
-constexpr std::string_view old_magic = "\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19"sv;
+// A pickle of this number begins a file before PyTorch 1.6.
+constexpr std::string_view old_magic = "\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19."sv;
 
-void check_start(const FileBytes& file) {
+// The end of an old file's magic number; 0 for an archive.
+std::size_t check_start(const FileBytes& file) {
     char start[file_kind_bytes] = {};
     const std::size_t n = std::min<std::uint64_t>(file.size(), sizeof start);
     file.read(0, std::as_writable_bytes(std::span(start, n)));
     const std::string_view text(start, n);
-    if (text.starts_with("PK")) return;
+    if (text.starts_with("PK")) return 0;
+    const std::size_t old = text.find(old_magic);
+    if (text.starts_with('\x80') && (old == 2 || old == 11)) return old + old_magic.size(); // 11: behind a frame
     std::string found = n == 0 ? "an empty file" : "something else";
-    if (text.substr(std::min<std::size_t>(2, n)).starts_with(old_magic))
-        found = "PyTorch's format before 1.6 (no zip archive); load it in PyTorch and save it again";
-    else if (const FileKind* kind = binary_kind(text))
+    if (const FileKind* kind = binary_kind(text))
         found = kind->text();
     else if (const std::string_view kind_of_text = text_kind(text, n == file.size()); !kind_of_text.empty())
         found = kind_of_text;
@@ -112,7 +113,11 @@ PytorchFile PytorchFile::parse(std::span<const std::byte> bytes, std::string_vie
 }
 
 PytorchFile::PytorchFile(FileBytes source) : source_(std::move(source)) {
-    check_start(source_);
+    const std::size_t old = check_start(source_);
+    old > 0 ? read_old(old) : read_archive();
+}
+
+void PytorchFile::read_archive() {
     const Entries entries = read_zip_directory(source_);
     const std::string folder = folder_of(entries, where());
     check_byte_order(source_, entries, folder);
@@ -121,11 +126,51 @@ PytorchFile::PytorchFile(FileBytes source) : source_(std::move(source)) {
     const PickleLimits limits;
     if (pickle.size > limits.bytes)
         fail(ErrorCode::model, pickle_where, ": expected at most ", limits.bytes, " bytes, found ", pickle.size);
-    for (const PickledTensor& pickled : read_pickled_tensors(content_of(source_, pickle), pickle_where, limits)) {
+    const std::string content = content_of(source_, pickle);
+    for (const PickledTensor& pickled : read_pickled_tensors(content, pickle_where, limits).tensors) {
         const auto storage = entries.find(folder + "/data/" + pickled.storage);
         if (storage == entries.end())
             fail(ErrorCode::model, where(), ": tensor '", printable(pickled.name), "': expected its storage, data/",
                  printable(pickled.storage), ", found none");
+        tensors_.push_back(tensor_in(source_, storage->second, pickled));
+    }
+}
+
+void PytorchFile::read_old(std::size_t start) {
+    const PickleLimits limits;
+    std::string text(std::min<std::uint64_t>(source_.size(), limits.bytes), '\0');
+    source_.read(0, std::as_writable_bytes(std::span(text)));
+    std::string_view rest = std::string_view(text).substr(start);
+    for (int i = 0; i < 2; ++i) rest.remove_prefix(pickle_size(rest, where(), limits)); // the version, and the machine
+    std::size_t size = 0;
+    const PickledDictionary dictionary = read_pickled_tensors(rest, where(), limits, &size);
+    rest.remove_prefix(size);
+    const std::vector<std::string_view> keys = read_pickled_texts(rest, where(), limits, &size);
+    std::map<std::string_view, const PickledStorage*> known;
+    for (const PickledStorage& storage : dictionary.storages) known.emplace(storage.key, &storage);
+    std::map<std::string_view, ZipEntry> places;
+    Checked at(text.size() - rest.size() + size);
+    for (const std::string_view key : keys) {
+        const auto storage = known.find(key);
+        std::uint64_t elements = 0;
+        if (!(at + Checked(sizeof elements) <= Checked(source_.size())) || storage == known.end())
+            fail(ErrorCode::model, where(), ": storage '", printable(key), "': expected ",
+                 storage == known.end() ? "a tensor that refers to it" : "its elements", ", found none");
+        source_.read(at.value(), std::as_writable_bytes(std::span(&elements, 1)));
+        const Checked bytes =
+            Checked(elements) * Checked(static_cast<std::uint64_t>(dtype_bits(storage->second->dtype) / 8));
+        at = at + Checked(sizeof elements);
+        if (!(at + bytes <= Checked(source_.size())))
+            fail(ErrorCode::model, where(), ": storage '", printable(key), "': expected ", elements,
+                 " elements, found the end of the file");
+        places[key] = {at.value(), bytes.value()};
+        at = at + bytes;
+    }
+    for (const PickledTensor& pickled : dictionary.tensors) {
+        const auto storage = places.find(pickled.storage);
+        if (storage == places.end())
+            fail(ErrorCode::model, where(), ": tensor '", printable(pickled.name), "': expected its storage, '",
+                 printable(pickled.storage), "', found none");
         tensors_.push_back(tensor_in(source_, storage->second, pickled));
     }
 }

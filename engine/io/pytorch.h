@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// A state dictionary written by torch.save() (PyTorch 1.6 and later): a zip archive. The pickle NAME/data.pkl names the
-// tensors, and an entry NAME/data/KEY holds each storage, whose elements several tensors may share. Files are not
-// trusted.
+// A state dictionary written by torch.save(): a zip archive. The pickle NAME/data.pkl names the tensors, and an entry
+// NAME/data/KEY holds each storage, whose elements several tensors may share. Before PyTorch 1.6: pickles of a magic
+// number, of a version, of the machine, of the dictionary and of a list of keys, then for each key the number of
+// elements in 8 bytes and the elements, little-endian. Files are not trusted.
 #pragma once
 
 #include "io/safetensors.h"
@@ -16,8 +17,7 @@ struct PytorchTensor : TensorInfo {         // offset and bytes of its elements 
 // Reading is const and may be done by many threads.
 class PytorchFile {
 public:
-    // Throws Error(io), or Error(model) for a file that is malformed, holds more than tensors, or has PyTorch's format
-    // before 1.6.
+    // Throws Error(io), or Error(model) for a file that is malformed or has other values in the place of tensors.
     static PytorchFile open(const std::filesystem::path& path);
     // The same for bytes in memory, which must outlive the object; where names them in messages.
     static PytorchFile parse(std::span<const std::byte> bytes, std::string_view where);
@@ -32,6 +32,8 @@ public:
 
 private:
     explicit PytorchFile(FileBytes source);
+    void read_archive();
+    void read_old(std::size_t start);
 
     FileBytes source_;
     std::vector<PytorchTensor> tensors_;

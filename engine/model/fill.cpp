@@ -2,6 +2,8 @@
 #include "model/stack.h"
 
 #include "core/error.h"
+#include "core/number.h"
+#include "model/embed_text.h"
 #include "model/model_file.h"
 #include "model/score.h"
 
@@ -43,10 +45,11 @@ Token mask_of(const Model::Impl& m) {
 // Sums rows without storing them.
 class Pool {
 public:
-    explicit Pool(Pooling pooling) : pooling_(pooling) {}
+    Pool(Pooling pooling, int unpooled) : pooling_(pooling), unpooled_(pooling == Pooling::mean ? unpooled : 0) {}
 
     void operator()(ConstView states) {
         for (int i = 0; i < states.rows; ++i) {
+            if (unpooled_-- > 0) continue;
             if (pooling_ == Pooling::last || rows_ == 0) sum_.assign(states.cols, 0);
             if (pooling_ != Pooling::first || rows_ == 0)
                 for (int j = 0; j < states.cols; ++j) sum_[j] += states.row(i)[j];
@@ -65,6 +68,7 @@ public:
 
 private:
     Pooling pooling_;
+    int unpooled_; // rows at the beginning that are still to come
     std::vector<double> sum_;
     int rows_ = 0;
 };
@@ -111,18 +115,45 @@ EmbedOptions embed_options(const Model& model, std::optional<Pooling> pooling) {
     return options;
 }
 
-std::vector<float> embed(const Model& model, std::string_view text, const EmbedOptions& options) {
-    const Framed all = framed(model, text, false);
+EmbedText embed_text(const Model& model, std::string_view text) {
+    const std::string prompt = model.metadata(key_prompt), limit = model.metadata(key_max_tokens);
+    Framed all = framed(model, prompt + std::string(text), false);
+    int most = model.max_position();
+    if (int given = 0; std::from_chars(limit.data(), limit.data() + limit.size(), given).ec == std::errc() && given > 0)
+        most = std::min(most, given);
+    EmbedText out;
     const auto count = static_cast<int>(all.tokens.size());
-    Pool pool(options.pooling);
+    const auto after = static_cast<int>(impl_of(model).tokenizer->frame().after().size());
+    if (count > most && most > after) {
+        out.left_out = count - most;
+        all.tokens.erase(all.tokens.begin() + most - after, all.tokens.end() - after);
+        all.segments.erase(all.segments.begin() + most - after, all.segments.end() - after);
+    }
+    // As sentence-transformers counts: all tokens of the prompt in its frame but the last.
+    if (!prompt.empty() && model.metadata(key_prompt_pooled) == "false")
+        out.unpooled =
+            std::min(static_cast<int>(framed(model, prompt, false).tokens.size()), std::min(count, most)) - 1;
+    out.tokens = std::move(all.tokens);
+    out.segments = std::move(all.segments);
+    return out;
+}
+
+std::vector<float> embed(const Model& model, const EmbedText& text, const EmbedOptions& options) {
+    const auto count = static_cast<int>(text.tokens.size());
+    const TokenRows rows{{}, text.segments};
+    Pool pool(options.pooling, text.unpooled);
     if (model.has_encoder()) {
         Session session(model, {.capacity = 1, .input = count});
-        pool(session.encode(all.tokens, all.rows()));
+        pool(session.encode(text.tokens, rows));
     } else {
         Session session(model, {.capacity = count});
-        session.feed_states(all.tokens, all.rows(), [&](int, ConstView states) { pool(states); });
+        session.feed_states(text.tokens, rows, [&](int, ConstView states) { pool(states); });
     }
     return pool.vector(options.normalised);
+}
+
+std::vector<float> embed(const Model& model, std::string_view text, const EmbedOptions& options) {
+    return embed(model, embed_text(model, text), options);
 }
 
 } // namespace ordo

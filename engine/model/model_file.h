@@ -9,6 +9,8 @@
 //   sampling        {"temperature": 0.6, "top_k": 50, "top_p": 0.9}, if its makers recommend one
 //   pooling, normalised  "mean", "first" or "last", and "true" or "false": the way from a text to a vector, if its
 //                   makers give one
+//   max_tokens, prompt, prompt_pooled  the tokens at which such a text is cut, the text before it, and "false" if the
+//                   prompt's tokens are not pooled
 //   weight_types    {"layers.0.attention.qkv.weight": "q4_0", ...} for the tensors stored as blocks. Files from before
 //                   0.2 have none: there the bytes of a row distinguish q8_0 and q4_0
 // and any further entries of its maker ("corpus", "command", ...). Its tensors are those of model_tensors(): F32, F16,
@@ -24,7 +26,8 @@ inline constexpr std::string_view model_format = "1";
 inline constexpr std::string_view key_format = "ordo.format", key_blueprint = "blueprint", key_encoding = "encoding",
                                   key_tokenizer = "tokenizer", key_special_tokens = "special_tokens",
                                   key_sampling = "sampling", key_weight_types = "weight_types", key_pooling = "pooling",
-                                  key_normalised = "normalised";
+                                  key_normalised = "normalised", key_max_tokens = "max_tokens", key_prompt = "prompt",
+                                  key_prompt_pooled = "prompt_pooled";
 
 struct ModelFile {
     Blueprint blueprint;

@@ -50,6 +50,7 @@ const std::vector<Known>& known() {
           "byte_fallback", "ignore_merges"}},
         {"model", "ScoredBPE", {"vocab", "unk_id"}},
         {"model", "Unigram", {"vocab", "unk_id", "byte_fallback"}},
+        {"model", "WordLevel", {"vocab", "unk_token"}},
         {"model", "WordPiece", {"vocab", "unk_token", "continuing_subword_prefix", "max_input_chars_per_word"}},
     };
     return all;

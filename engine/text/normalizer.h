@@ -44,7 +44,7 @@ struct Component {
 };
 // Lists a component, or the members of a Sequence, from its member `key`, and of the Sequences in it. Null is skipped.
 // Throws Error(model) for more than max_components.
-inline constexpr std::size_t max_components = 64;
+inline constexpr std::size_t max_components = 512;
 std::vector<Component> components_of(const JsonValue& component, std::string_view key, const std::string& where);
 bool get_bool_or(const JsonValue& object, std::string_view key, const std::string& where, bool otherwise);
 bool is_null(const JsonValue& object, std::string_view key); // or absent

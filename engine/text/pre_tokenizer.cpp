@@ -194,13 +194,15 @@ PreTokenizer make_component(const JsonValue& c, const std::string& where, bool& 
 
 } // namespace
 
-PreTokenizer make_pre_tokenizer(const JsonValue& component, const std::string& where, bool& byte_level) {
-    byte_level = false;
+PreTokenizer make_pre_tokenizer(const JsonValue& component, const std::string& where, bool* byte_level) {
+    bool bytes = false;
     std::vector<PreTokenizer> parts;
     for (const Component& c : components_of(component, "pretokenizers", where)) {
-        if (std::exchange(byte_level, false)) parts.push_back(make_spelling());
-        parts.push_back(make_component(c.value, c.where, byte_level));
+        if (std::exchange(bytes, false)) parts.push_back(make_spelling());
+        parts.push_back(make_component(c.value, c.where, bytes));
     }
+    if (byte_level != nullptr) *byte_level = bytes;
+    if (bytes && byte_level == nullptr) parts.push_back(make_spelling());
     return chain(std::move(parts));
 }
 

@@ -18,10 +18,10 @@ struct Piece {
 using PieceSink = std::function<void(const Piece&)>;
 using PreTokenizer = std::function<void(const Piece&, Allowance&, const PieceSink&)>; // passes on non-empty pieces only
 
-// Makes a pre-tokenizer from that member, null or a component; an empty one splits nothing. byte_level: whether the
-// model gets the pieces as bytes, for a ByteLevel in the last place. Any other ByteLevel spells them in GPT-2's
-// alphabet (byte_alphabet.h). Throws Error(model) with the name of an unknown component.
-PreTokenizer make_pre_tokenizer(const JsonValue& component, const std::string& where, bool& byte_level);
+// Makes a pre-tokenizer from that member, null or a component; an empty one splits nothing. byte_level, if given:
+// whether the model gets the pieces as bytes, for a ByteLevel in the last place. Any other ByteLevel spells them in
+// GPT-2's alphabet (byte_alphabet.h). Throws Error(model) with the name of an unknown component.
+PreTokenizer make_pre_tokenizer(const JsonValue& component, const std::string& where, bool* byte_level);
 
 // GPT-2's pattern, which ByteLevel also uses:
 //   's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+

@@ -90,7 +90,7 @@ public:
                 rc = one_by_one(from, std::min(last, from + first_stride));
                 stride = first_stride;
             }
-            if (rc > 0) return true;
+            if (rc >= 0) return true; // 0: the pattern has groups, whose places are not kept
             from = after(searched_);
         }
         return false;

@@ -106,7 +106,9 @@ private:
 
     void escape_outside(char c) {
         const std::string in(lone_word);
-        if (c == 'W') {
+        if (c == 'k') {
+            back_reference();
+        } else if (c == 'W') {
             out_ += "[^" + in + "]";
         } else if (c == 'H') {
             out_ += "[^0-9A-Fa-f]";
@@ -120,6 +122,19 @@ private:
             out_ += '\\';
             out_ += c;
         }
+    }
+
+    // \k<name>, \k<2> and \k<-1>, or with quotes. PCRE2 has names in the same syntax, and numbers as \g{2}. A level,
+    // \k<name+0>, has no equivalent.
+    void back_reference() {
+        const char open = take();
+        const std::size_t end = rest_.find(open == '<' ? '>' : '\'');
+        const std::string_view name = rest_.substr(0, end);
+        if ((open != '<' && open != '\'') || end == rest_.npos || name.find_first_of("+-", 1) != name.npos)
+            refuse("\\k in this form");
+        const bool numbered = !name.empty() && (is_digit(name.front()) || name.front() == '-');
+        out_ += numbered ? "\\g{" + std::string(name) + "}" : "\\k{" + std::string(name) + "}";
+        rest_.remove_prefix(end + 1);
     }
 
     // \uHHHH

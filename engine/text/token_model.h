@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-// The model of a tokenizer.json, which turns one piece of text into tokens. There are four.
+// The model of a tokenizer.json, which turns one piece of text into tokens. There are five.
 //   BPE        merges of adjacent tokens in the order learned (Sennrich et al. 2016, arXiv 1508.07909)
 //   ScoredBPE  merges wherever two tokens form another, the best score first: SentencePiece's BPE, as in GGUF files and
 //              llama2.c (Kudo and Richardson 2018, arXiv 1808.06226)
 //   Unigram    the split whose scores have the greatest sum (Kudo 2018, arXiv 1804.10959), by Viterbi's algorithm
 //   WordPiece  the longest token first (Wu et al. 2016, arXiv 1609.08144; BERT)
+//   WordLevel  the whole piece
 #pragma once
 
 #include "text/merge_table.h"
@@ -53,6 +54,7 @@ std::unique_ptr<TokenModel> make_bpe(const ModelParts& parts);
 std::unique_ptr<TokenModel> make_scored_bpe(const ModelParts& parts);
 std::unique_ptr<TokenModel> make_unigram(const ModelParts& parts);
 std::unique_ptr<TokenModel> make_word_piece(const ModelParts& parts);
+std::unique_ptr<TokenModel> make_word_level(const ModelParts& parts);
 
 // The fallback for text without a token: the bytes <0x00> to <0xFF>, if the vocabulary has them all and falls back to
 // them.

@@ -9,14 +9,15 @@ namespace {
 class TokenizerEvents final : public JsonEvents {
 public:
     TokenizerEvents(std::string_view where, std::size_t text_bytes)
-        : where_(std::string(where) + ": model."), tree_(where, text_bytes) {}
+        : where_(std::string(where) + ": model."), tree_(where, text_bytes, json_tokenizer_limits.repeats) {}
 
     void begin_object() override {
         if (in_ == In::vocab) wrong_id("an object");
         if (in_ == In::scored || in_ == In::score) wrong_score("an object");
         if (in_ == In::merges) begin_merge();
         if (in_ != In::rest) wrong_merge("an object");
-        if (in_model() && member_ == "vocab") in_ = In::vocab;
+        if (in_model() && member_ == "vocab") begin_vocab(In::vocab);
+        if (depth_ == 1 && section_ == "model") file_ = {};
         ++depth_;
         tree_.begin_object();
     }
@@ -38,8 +39,12 @@ public:
             in_ = In::pair;
             return;
         }
-        if (in_model() && member_ == "merges") in_ = In::merges;
-        if (in_model() && member_ == "vocab") in_ = In::scored;
+        if (in_model() && member_ == "merges") {
+            in_ = In::merges;
+            file_.merges = {}; // of a member that is named twice, the last one counts
+            n_merges_ = 0;
+        }
+        if (in_model() && member_ == "vocab") begin_vocab(In::scored);
         ++depth_;
         tree_.begin_array();
     }
@@ -100,6 +105,14 @@ private:
 
     // Called before a value: whether it is a member of the top-level member "model".
     bool in_model() const { return depth_ == 2 && section_ == "model"; }
+
+    void begin_vocab(In form) {
+        in_ = form;
+        file_.vocab = {};
+        file_.ids.clear();
+        file_.scores.clear();
+        file_.repeats = form == In::vocab;
+    }
 
     template <class End>
     void leave(const End& end) {

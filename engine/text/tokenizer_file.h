@@ -16,11 +16,12 @@ struct TokenizerFile {
     PackedStrings vocab;        // spellings in the order of the file
     std::vector<int> ids;       // of each, not negative
     std::vector<double> scores; // of each spelling, if the vocabulary is a list of [spelling, score]: ids count up
+    bool repeats = false;       // whether the vocabulary is an object, which may repeat a key
     PackedStrings merges;       // left, right, left, right, ...
 };
 
 // Checks that the text is JSON, and that the vocabulary and the merges have the required form. Keys of the vocabulary
-// may still be duplicates. Throws Error(model).
+// may be duplicates, of which the last one counts. Throws Error(model).
 TokenizerFile read_tokenizer_file(std::string_view json, std::string_view where);
 
 } // namespace ordo

@@ -51,29 +51,6 @@ std::vector<AddedToken> read_added_tokens(const JsonValue& root, std::string_vie
 // of ids, so this limits the memory by its entries.
 constexpr std::size_t max_unused = 1 << 16;
 
-// Maps ids to their spelling in the file. An id outside the vocabulary belongs to an added token or is unused.
-PackedStrings read_vocab(const TokenizerFile& file, std::size_t n_added, const std::string& where) {
-    const std::size_t most = file.vocab.size() + n_added + max_unused;
-    std::vector<std::string_view> spelled; // its pages are touched as far as there are ids
-    spelled.reserve(most);
-    for (std::size_t i = 0; i < file.vocab.size(); ++i) {
-        const std::string_view key = file.vocab[i];
-        const auto id = static_cast<std::size_t>(file.ids[i]);
-        if (id >= most)
-            fail(ErrorCode::model, where, ": '", printable(key), "': expected an integer from 0 to ", most - 1,
-                 ", found ", id);
-        if (id >= spelled.size()) spelled.resize(id + 1);
-        if (key.empty()) fail(ErrorCode::model, where, ": expected tokens of at least a byte, found an empty one");
-        if (!spelled[id].empty())
-            fail(ErrorCode::model, where, ": id ", id, ": expected one token, found \"", printable(spelled[id]),
-                 "\" and \"", printable(key), '"');
-        spelled[id] = key;
-    }
-    PackedStrings packed;
-    for (const std::string_view token : spelled) packed.add(token);
-    return packed;
-}
-
 // Each added token must repeat an entry of the vocabulary or use an id outside it. Returns the number of ids.
 int check_ids(const std::vector<AddedToken>& added, const Vocabulary& vocabulary, std::string_view where) {
     const std::size_t most = vocabulary.size() + added.size() + max_unused;
@@ -104,8 +81,9 @@ std::string unnamed_kind(const JsonValue& model, const std::string& where) {
     if (vocab != nullptr && vocab->array()) return "Unigram";
     if (find_member(model, "merges") != nullptr) return "BPE";
     if (find_member(model, "continuing_subword_prefix") != nullptr) return "WordPiece";
-    fail(ErrorCode::model, where, ": type: expected BPE, Unigram or WordPiece, found none, and neither merges nor ",
-         "continuing_subword_prefix");
+    if (find_member(model, "unk_token") != nullptr) return "WordLevel";
+    fail(ErrorCode::model, where, ": type: expected BPE, Unigram, WordLevel or WordPiece, found none, and neither ",
+         "merges nor unk_token");
 }
 
 // Adds the type of its model to the file, so that only this function has to guess it.
@@ -121,9 +99,9 @@ void name_kind(JsonValue& root, const std::string& where) {
 std::string kind_of(const JsonValue& model, const std::string& where) {
     std::string kind = get_string(model, "type", where);
     const bool scored = kind == "Unigram" || kind == "ScoredBPE";
-    if (!scored && kind != "BPE" && kind != "WordPiece")
+    if (!scored && kind != "BPE" && kind != "WordPiece" && kind != "WordLevel")
         fail(ErrorCode::model, where, ": type: \"", printable(kind),
-             "\" is not supported; BPE, Unigram and WordPiece are");
+             "\" is not supported; BPE, Unigram, WordLevel and WordPiece are");
     if (scored) {
         get_array(model, "vocab", where);
     } else {
@@ -136,6 +114,7 @@ std::unique_ptr<const TokenModel> make_model(const std::string& kind, const Mode
     if (kind == "Unigram") return make_unigram(parts);
     if (kind == "ScoredBPE") return make_scored_bpe(parts);
     if (kind == "WordPiece") return make_word_piece(parts);
+    if (kind == "WordLevel") return make_word_level(parts);
     return make_bpe(parts);
 }
 
@@ -161,14 +140,13 @@ std::unique_ptr<Tokenizer> make_tokenizer(TokenizerFile file, std::string_view i
     for (const std::string& line : foreign_keys(file.rest)) p.ignored.push_back(where + ": " + line);
     std::vector<AddedToken> added = read_added_tokens(file.rest, where);
     const std::string kind = kind_of(get_object(file.rest, "model", where), where + ": model");
-    p.vocabulary = std::make_unique<const Vocabulary>(read_vocab(file, added.size(), where + ": model.vocab"),
-                                                      where + ": model.vocab");
+    const std::size_t most = file.vocab.size() + added.size() + max_unused; // an added token may have an id among them
+    p.vocabulary =
+        std::make_unique<const Vocabulary>(file.vocab, file.ids, most, !file.repeats, where + ": model.vocab");
     p.n_tokens = check_ids(added, *p.vocabulary, where);
     p.normalize = make_normalizer(component("normalizer"), where + ": normalizer");
     bool bytes = false; // whether pieces are the bytes for the model
-    p.cut = make_pre_tokenizer(component("pre_tokenizer"), where + ": pre_tokenizer", bytes);
-    if (bytes && kind != "BPE")
-        fail(ErrorCode::model, where, ": pre_tokenizer: \"ByteLevel\" before a model \"", kind, "\" is not supported");
+    p.cut = make_pre_tokenizer(component("pre_tokenizer"), where + ": pre_tokenizer", kind == "BPE" ? &bytes : nullptr);
     p.model =
         make_model(kind, {file, *p.vocabulary, special_ids(added, p.vocabulary->size()), bytes, where + ": model"});
     p.decode = make_decoder(component("decoder"), where + ": decoder");

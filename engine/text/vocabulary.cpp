@@ -10,27 +10,49 @@
 
 namespace ordo {
 
-Vocabulary::Vocabulary(PackedStrings spelled, const std::string& where)
-    : spelled_(std::move(spelled)), places_(std::bit_ceil(2 * spelled_.size() + 1), absent) {
+// The table has the index of each entry first, and then its id.
+Vocabulary::Vocabulary(const PackedStrings& keys, std::span<const int> ids, std::size_t most, bool once,
+                       const std::string& where)
+    : places_(std::bit_ceil(2 * keys.size() + 1), absent) {
     std::random_device device;
     for (std::uint64_t& key : keys_) key = std::uint64_t{device()} << 32 | device();
-    for (std::size_t id = 0; id < spelled_.size(); ++id) {
-        if (spelled_[id].empty()) continue;
-        Token& place = places_[place_of(spelled_[id])];
-        if (place != absent) fail(ErrorCode::model, where, ": key '", printable(spelled_[id]), "' appears twice");
-        place = static_cast<Token>(id);
+    std::vector<bool> counts(keys.size(), true);
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+        Token& place = places_[place_of(keys[i], keys)];
+        if (place != absent && once) fail(ErrorCode::model, where, ": key '", printable(keys[i]), "' appears twice");
+        if (place != absent) counts[place] = false;
+        place = static_cast<Token>(i);
     }
+    std::vector<std::string_view> spelled; // its pages are touched as far as there are ids
+    spelled.reserve(most);
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+        if (!counts[i]) continue;
+        const std::string_view key = keys[i];
+        const auto id = static_cast<std::size_t>(ids[i]);
+        if (id >= most)
+            fail(ErrorCode::model, where, ": '", printable(key), "': expected an integer from 0 to ", most - 1,
+                 ", found ", id);
+        if (id >= spelled.size()) spelled.resize(id + 1);
+        if (key.empty()) fail(ErrorCode::model, where, ": expected tokens of at least a byte, found an empty one");
+        if (!spelled[id].empty())
+            fail(ErrorCode::model, where, ": id ", id, ": expected one token, found \"", printable(spelled[id]),
+                 "\" and \"", printable(key), '"');
+        spelled[id] = key;
+    }
+    for (const std::string_view token : spelled) spelled_.add(token);
+    for (Token& place : places_)
+        if (place != absent) place = ids[place];
 }
 
 Token Vocabulary::find(std::string_view spelling) const { // no spelling is empty
-    return places_[place_of(spelling)];
+    return places_[place_of(spelling, spelled_)];
 }
 
 // The place of a spelling in the table, or its place if it were added.
-std::size_t Vocabulary::place_of(std::string_view spelling) const {
+std::size_t Vocabulary::place_of(std::string_view spelling, const PackedStrings& spelled) const {
     const std::size_t mask = places_.size() - 1;
     std::size_t i = hash(spelling) & mask;
-    while (places_[i] != absent && spelled_[places_[i]] != spelling) i = (i + 1) & mask;
+    while (places_[i] != absent && spelled[static_cast<std::size_t>(places_[i])] != spelling) i = (i + 1) & mask;
     return i;
 }
 

@@ -5,6 +5,8 @@
 #include "rows.h"
 #include "text/packed_strings.h"
 
+#include <span>
+
 namespace ordo {
 
 // A table that is at most half full. A spelling is in the first free place from the place of its hash on. The hash is
@@ -12,8 +14,10 @@ namespace ordo {
 class Vocabulary {
 public:
     Vocabulary() = default;
-    // spelled: the spelling of each id, empty if an id has none. Throws Error(model) for a duplicate.
-    Vocabulary(PackedStrings spelled, const std::string& where);
+    // keys, ids: the entries in the order of the file. Of a key that appears twice the last entry counts, or none with
+    // `once`. Throws Error(model) for an empty key, for an id from `most` on, and for two keys of one id.
+    Vocabulary(const PackedStrings& keys, std::span<const int> ids, std::size_t most, bool once,
+               const std::string& where);
 
     std::size_t size() const { return spelled_.size(); }
     std::string_view operator[](std::size_t id) const { return spelled_[id]; }
@@ -23,10 +27,10 @@ public:
     static constexpr Token absent = -1;
 
 private:
-    std::size_t place_of(std::string_view spelling) const;
+    std::size_t place_of(std::string_view spelling, const PackedStrings& spelled) const;
     std::uint64_t hash(std::string_view spelling) const;
 
-    PackedStrings spelled_;
+    PackedStrings spelled_; // by id; empty if an id has no spelling
     std::vector<Token> places_{absent};
     std::uint64_t keys_[3] = {};
 };

@@ -42,7 +42,32 @@ private:
     std::size_t most_; // characters of a word
 };
 
+// A piece is a token as a whole.
+class WordLevel final : public TokenModel {
+public:
+    WordLevel(const JsonValue& model, const Vocabulary& vocabulary, const std::string& where)
+        : vocabulary_(vocabulary), where_(where), unknown_(vocabulary.find(get_string(model, "unk_token", where))) {}
+
+    void encode(std::string_view piece, std::vector<Token>& out, Scratch&) const override {
+        const Token known = vocabulary_.find(piece), token = known == Vocabulary::absent ? unknown_ : known;
+        if (token == Vocabulary::absent)
+            fail(ErrorCode::model, where_, ": '", printable(piece, 40),
+                 "': expected a word of the vocabulary, or its unk_token there, found neither");
+        out.push_back(token);
+    }
+
+private:
+    const Vocabulary& vocabulary_;
+    std::string where_;
+    Token unknown_; // absent: only words of the vocabulary can be encoded
+};
+
 } // namespace
+
+std::unique_ptr<TokenModel> make_word_level(const ModelParts& parts) {
+    const JsonValue& model = get_object(parts.file.rest, "model", parts.where);
+    return std::make_unique<WordLevel>(model, parts.vocabulary, parts.where);
+}
 
 std::unique_ptr<TokenModel> make_word_piece(const ModelParts& parts) {
     const JsonValue& model = get_object(parts.file.rest, "model", parts.where);

@@ -42,13 +42,6 @@ TEST_F(WrongFolder, AnAdapterIsNoModel) {
     expect_refused("expected a model, found an adapter (LoRA)");
 }
 
-TEST_F(WrongFolder, AnOldFolderOfSentenceTransformersHasTheModelWithin) {
-    put_file(folder_ / "modules.json", "[]");
-    std::filesystem::create_directory(folder_ / "0_Transformer");
-    put_file(folder_ / "0_Transformer/config.json", "{}");
-    expect_refused("found an old directory of sentence-transformers; give " + (folder_ / "0_Transformer").string());
-}
-
 TEST_F(WrongFolder, APointerOfGitLfsIsNoTokenizer) {
     constexpr const char* pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 17\n";
     for (const char* name : {"tokenizer.json", "tokenizer_config.json", "config.json"}) {

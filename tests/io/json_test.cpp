@@ -87,6 +87,16 @@ TEST(JsonParser, NamesAKeyThatAppearsTwice) {
     EXPECT_EQ(json_refusal(R"([{"a": 1}, {"a": 1}])"), "accepted");
 }
 
+// As in Python's json, which reads the files of a directory.
+TEST(JsonParser, TakesTheLastOfARepeatedKey) {
+    const JsonValue value =
+        parse_json(R"({"a": 1, "b": 2, "a": {"c": 3, "c": 4}, "b": 5, "d": 6, "b": 7})", "x", json_config_limits);
+    ASSERT_EQ(value.object()->size(), 3U);
+    EXPECT_EQ(get_int(get_object(value, "a", "x"), "c", "x", 0, 9), 4);
+    EXPECT_EQ(get_int(value, "b", "x", 0, 9), 7);
+    EXPECT_EQ(get_int(value, "d", "x", 0, 9), 6);
+}
+
 TEST(JsonParser, BoundsDepthAndBytes) {
     const JsonLimits limits{100, 16};
     EXPECT_EQ(json_refusal(nested(16), limits), "accepted");

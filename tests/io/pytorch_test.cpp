@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <fstream>
 #include <sstream>
 
@@ -97,6 +98,52 @@ TEST(Pytorch, GathersElementsWithStrides) {
     EXPECT_EQ(std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()), "bhdjfl");
 }
 
+// Files that PyTorch wrote (tests/io/pytorch/make.py): in the format before 1.6, and with levels around the tensors.
+TEST(Pytorch, ReadsTheFormatBefore16AndLevels) {
+    for (const char* name : {"old.bin", "proto4.bin", "old-level.bin", "levels.bin"}) {
+        SCOPED_TRACE(name);
+        const PytorchFile file = PytorchFile::open(std::string("tests/io/pytorch/") + name);
+        std::map<std::string, PytorchTensor> by_name;
+        for (const PytorchTensor& each : file.tensors()) by_name[each.name] = each;
+        ASSERT_EQ(by_name.size(), 7U);
+        const auto values = [&]<class T>(const char* tensor, T) {
+            const PytorchTensor& found = by_name.at(tensor);
+            std::vector<T> all(found.elements);
+            if (found.strides.empty())
+                file.read_at(found.offset, std::as_writable_bytes(std::span(all)));
+            else
+                std::memcpy(all.data(), file.gathered(found).data(), found.bytes);
+            return all;
+        };
+        std::vector<float> counting;
+        for (int i = 0; i < 12; ++i) counting.push_back(static_cast<float>(i) / 8);
+        EXPECT_EQ(values("a", 0.f), counting);
+        EXPECT_EQ(values("row", 0.f), std::vector<float>(counting.begin() + 4, counting.end()));
+        EXPECT_EQ(values("t", 0.f)[1], 0.5f); // transposed: a[1][0]
+        EXPECT_EQ(values("d", 0.0), (std::vector<double>{0.1, 1.0 / 3}));
+        EXPECT_EQ(values("n", std::int64_t{}), std::vector<std::int64_t>{7});
+        EXPECT_EQ(values("p", 0.f), (std::vector<float>{1, 1}));
+        EXPECT_EQ(by_name.at("half").dtype, "F16");
+    }
+}
+
+TEST(Pytorch, RefusesOldFilesThatAreCutShortOrSpoiled) {
+    std::ifstream stream("tests/io/pytorch/old.bin", std::ios::binary);
+    const std::string whole((std::istreambuf_iterator<char>(stream)), {});
+    ASSERT_EQ(parse_zip(whole).tensors().size(), 7u);
+    for (std::size_t n = 0; n < whole.size(); ++n) EXPECT_THROW(parse_zip(whole.substr(0, n)), Error) << n;
+    for (std::size_t byte = 0; byte < whole.size(); ++byte) { // any outcome but a crash
+        std::string spoiled = whole;
+        spoiled[byte] = static_cast<char>(spoiled[byte] ^ 0x55);
+        try {
+            parse_zip(spoiled);
+        } catch (const Error&) {
+        }
+    }
+    expect_refused(whole.substr(0, 14) + whole.substr(14, 8) + "\x80\x02}." + pickle(text("a") + "N"),
+                   "'a': expected a tensor");
+}
+
 TEST(Pytorch, ReadsZip64) {
     const std::string bytes = archive(good, {.zip64 = true});
     const PytorchFile file = parse_zip(bytes);
@@ -106,8 +153,7 @@ TEST(Pytorch, ReadsZip64) {
 }
 
 TEST(Pytorch, RefusesOtherFilesByName) {
-    expect_refused("\x80\x02\x8a\nl\xfc\x9c\x46\xf9 j\xa8P\x19.\x80\x02M\xe9\x03."s + std::string(40, '\0'),
-                   "expected a zip archive of PyTorch's, found PyTorch's format before 1.6");
+    expect_refused("\x80\x02K\x01.", "expected a zip archive of PyTorch's, found a Python pickle");
     expect_refused("GGUF\3\0\0\0"s, "found a GGUF file");
     expect_refused("", "found an empty file");
     expect_refused("PK\3\4"s + std::string(60, '\0'), "its directory at the end of the file");
@@ -146,7 +192,7 @@ TEST(Pytorch, ExecutesNothing) {
 }
 
 TEST(Pytorch, RefusesEveryOtherOpcode) {
-    const std::string known = "(NJKMGX.)]}taesuqrhjcQRb\x80\x85\x86\x87\x88\x89\x8a\x8c\x93\x94\x95";
+    const std::string known = "(NJKMGXTU.)]}taesuqrhjcQRb\x80\x85\x86\x87\x88\x89\x8a\x8c\x93\x94\x95";
     for (int opcode = 0; opcode < 256; ++opcode) {
         const std::string one(1, static_cast<char>(opcode));
         if (known.find(one) == known.npos)

@@ -27,7 +27,7 @@ Pieces cut(std::string_view json, std::string_view text) {
     Pieces pieces;
     Allowance allowance("text to encode", text.size());
     const PieceSink sink = [&](const Piece& piece) { pieces.emplace_back(piece.text); };
-    const PreTokenizer cut = make_pre_tokenizer(parse_json(json, "test"), "test", bytes);
+    const PreTokenizer cut = make_pre_tokenizer(parse_json(json, "test"), "test", &bytes);
     cut ? cut({text, true}, allowance, sink) : sink({text, true});
     return pieces;
 }

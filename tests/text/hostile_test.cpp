@@ -69,20 +69,20 @@ constexpr const char* fuse = R"({"type":"Fuse"})";
 constexpr const char* byte_level_json =
     R"({"type":"ByteLevel","add_prefix_space":true,"trim_offsets":true,"use_regex":false})";
 
-TEST(HostileTokenizers, ComponentsAreAtMost64) {
+TEST(HostileTokenizers, ComponentsAreAtMost512) {
     const auto each = [](int n) {
         return std::vector<Parts>{{.normalizer = sequence("normalizers", lowercase, n)},
                                   {.pre_tokenizer = sequence("pretokenizers", split_json, n)},
                                   {.post_processor = sequence("processors", byte_level_json, n)},
                                   {.decoder = sequence("decoders", fuse, n)}};
     };
-    for (const Parts& parts : each(64)) EXPECT_EQ(parts.encode("ab"), (std::vector<Token>{0, 1}));
+    for (const Parts& parts : each(512)) EXPECT_EQ(parts.encode("ab"), (std::vector<Token>{0, 1}));
     for (const Parts& parts : each(25'000))
-        expect_in(parts.refusal(ErrorCode::model), "[64]: expected at most 64 components");
+        expect_in(parts.refusal(ErrorCode::model), "[512]: expected at most 512 components");
     // Nested sequences count together.
-    const std::string halves = sequence("pretokenizers", sequence("pretokenizers", split_json, 33), 2);
+    const std::string halves = sequence("pretokenizers", sequence("pretokenizers", split_json, 257), 2);
     expect_in(Parts{.pre_tokenizer = halves}.refusal(ErrorCode::model),
-              "pretokenizers[1].pretokenizers[31]: expected at most 64 components");
+              "pretokenizers[1].pretokenizers[255]: expected at most 512 components");
 }
 
 TEST(HostileTokenizers, SequencesNestAsDeepAsJsonMay) {

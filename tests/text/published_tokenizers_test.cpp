@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Published tokenizers. Five small ones (tests/text/tokenizers/NAME) always run. Their ids and texts come from Hugging
-// Face's tokenizers 0.22.2. $ORDO_TOKENIZERS names a folder of full-size ones (tests/README.md).
+// Published tokenizers. Ten small ones (tests/text/tokenizers/NAME) always run. Their ids and texts come from Hugging
+// Face's tokenizers 0.22.2 and 0.23.2. $ORDO_TOKENIZERS names a folder of full-size ones (tests/README.md).
 #include "formats/source.h"
 #include "tests/json.h"
 #include "tests/temp_dir.h"
@@ -67,8 +67,10 @@ TEST_P(SmallTokenizer, GivesTheReferencesIdsAndTexts) {
         }
 }
 INSTANTIATE_TEST_SUITE_P(, SmallTokenizer,
-                         testing::Values("added-metaspace", "byte-missing", "template-with-foreign-keys",
-                                         "unigram-without-type", "wordpiece-without-type"),
+                         testing::Values("added-metaspace", "byte-level-words", "byte-missing",
+                                         "groups-and-back-references", "repeated-keys", "repeated-members",
+                                         "template-with-foreign-keys", "unigram-without-type",
+                                         "word-level-without-type", "wordpiece-without-type"),
                          [](const auto& tested) {
                              std::string name = tested.param;
                              std::erase(name, '-');

@@ -45,6 +45,15 @@ TEST(Regex, MeansWhatOnigurumaMeans) {
     EXPECT_EQ(matches("(?<=\u6587)x|x\\z", gap + "xx"), (Matches{"x", "x"}));
 }
 
+// By Oniguruma's doc/RE: \1 and \k<1>, \k<-1> (the group before), \k<name> and \k'name'.
+TEST(Regex, GroupsMayBeReferredTo) {
+    EXPECT_EQ(matches("([!#])\\1*", "  ##!"), (Matches{"##", "!"}));
+    EXPECT_EQ(matches("(a)(b)\\k<-1>|(c)\\k<3>", "abb cc ab"), (Matches{"abb", "cc"}));
+    EXPECT_EQ(matches("(?<q>['\"])x\\k<q>|(?<z>0)\\k'z'", "'x' \"x' 00"), (Matches{"'x'", "00"}));
+    EXPECT_EQ(matches("(\\d)(?!\\1)", "1123"), (Matches{"1", "2", "3"}));
+    EXPECT_EQ(matches("((((((((((a))))))))))\\10", "aab"), Matches{"aa"});
+}
+
 TEST(Regex, RefusesByName) {
     const auto refusal = [](std::string_view pattern) -> std::string {
         try {
@@ -59,6 +68,7 @@ TEST(Regex, RefusesByName) {
     EXPECT_NE(refusal("[a[^b]]").find("[^ in a class"), std::string::npos);
     EXPECT_NE(refusal("a{1,2}+").find("{}+"), std::string::npos);
     EXPECT_NE(refusal(R"(\G)").find("\\G"), std::string::npos);
+    EXPECT_NE(refusal(R"((?<a>b)\k<a+0>)").find("\\k in this form"), std::string::npos);
     EXPECT_NE(refusal("a(?i)b").find("an option in the midst"), std::string::npos);
     for (const char* broken : {"(", "[a", "a\\", "(?<x", "*", "\\p{Surprise}", "[[:surprise:]]", "(?s:.)"})
         EXPECT_NE(refusal(broken), "accepted") << broken;

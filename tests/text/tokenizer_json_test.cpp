@@ -122,8 +122,9 @@ TEST(TokenizerJson, NamesTheTypeThatAFileLeavesOut) {
     Json root = sample();
     root["model"].erase("type");
     EXPECT_EQ(Json::parse(tokenizer_from_json(root.dump(), "tok.json")->to_json())["model"]["type"], "BPE");
-    for (const char* key : {"merges", "continuing_subword_prefix"}) root["model"].erase(key);
-    EXPECT_NE(refusal(root.dump()).find("type: expected BPE, Unigram or WordPiece, found none"), std::string::npos);
+    for (const char* key : {"merges", "continuing_subword_prefix", "unk_token"}) root["model"].erase(key);
+    EXPECT_NE(refusal(root.dump()).find("type: expected BPE, Unigram, WordLevel or WordPiece, found none"),
+              std::string::npos);
 }
 
 // A byte that the vocabulary lacks becomes the unknown token. If there is none, the byte is dropped and its neighbours
@@ -238,8 +239,8 @@ TEST(TokenizerJson, RefusesComponentsByName) {
         {[&](Json& r) { r["post_processor"] = unknown; },
          "post_processor: \"Surprise\" is not supported; BertProcessing, "},
         {[&](Json& r) { r["decoder"] = unknown; }, "decoder: \"Surprise\" is not supported; ByteFallback, "},
-        {[&](Json& r) { r["model"]["type"] = "WordLevel"; },
-         "model: type: \"WordLevel\" is not supported; BPE, Unigram and WordPiece are"},
+        {[&](Json& r) { r["model"]["type"] = "Surprise"; },
+         "model: type: \"Surprise\" is not supported; BPE, Unigram, WordLevel and WordPiece are"},
         {[&](Json& r) { r["normalizer"] = sequence("normalizers"); }, "normalizer.normalizers[0]: \"Surprise\""},
         {[&](Json& r) { r["pre_tokenizer"] = sequence("pretokenizers"); }, "pretokenizers[0]: \"Surprise\""},
         {[&](Json& r) { r["post_processor"] = sequence("processors"); }, "processors[0]: \"Surprise\""},
@@ -286,13 +287,36 @@ TEST(TokenizerJson, RefusesBrokenVocabularies) {
          },
          "empty"},
     });
-    const std::string twice = R"("vocab":{"ab":256,"ab":257,)";
-    std::string json = sample().dump();
-    json.replace(json.find("\"vocab\":{"), 9, twice);
-    EXPECT_NE(refusal(json), "accepted");
-    json = sample().dump(); // every id occurs once, and one spelling twice
-    json.replace(json.find("\"bc\":258"), 8, "\"ab\":258");
-    EXPECT_NE(refusal(json).find("key 'ab' appears twice"), std::string::npos) << refusal(json);
+}
+
+TEST(TokenizerJson, RefusesAPieceTwiceInAListOfScores) {
+    Json root = sample();
+    root["model"] = {
+        {"type", "Unigram"},
+        {"unk_id", 0},
+        {"vocab", Json::array({Json::array({"a", 0.0}), Json::array({"b", -1.0}), Json::array({"a", -2.0})})}};
+    root["pre_tokenizer"] = root["decoder"] = root["post_processor"] = nullptr;
+    root["added_tokens"] = Json::array();
+    EXPECT_NE(refusal(root.dump()).find("key 'a' appears twice"), std::string::npos) << refusal(root.dump());
+}
+
+// Hugging Face's tokenizers 0.23.2: "WordLevel error: Missing [UNK] token from the vocabulary", for the text alone.
+TEST(TokenizerJson, AWordLevelWithoutAnUnknownTokenEncodesItsWords) {
+    Json root = sample();
+    root["model"] = {{"type", "WordLevel"}, {"unk_token", "<unk>"}, {"vocab", {{"the", 0}, {"cat", 1}}}};
+    root["pre_tokenizer"] = {{"type", "Whitespace"}};
+    root["decoder"] = root["post_processor"] = nullptr;
+    root["added_tokens"] = Json::array();
+    const auto tokenizer = tokenizer_from_json(root.dump(), "tok.json");
+    EXPECT_EQ(encode(*tokenizer, "cat the"), (std::vector<Token>{1, 0}));
+    try {
+        encode(*tokenizer, "the dog");
+        ADD_FAILURE() << "encodes a word that has no token";
+    } catch (const Error& error) {
+        EXPECT_EQ(error.code, ErrorCode::model);
+        EXPECT_STREQ(error.what(), "tok.json: model: 'dog': expected a word of the vocabulary, or its unk_token there, "
+                                   "found neither");
+    }
 }
 
 TEST(TokenizerJson, RefusesBrokenMerges) {

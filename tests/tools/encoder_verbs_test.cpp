@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // fill, embed and translate on directories in Hugging Face's layout: fixtures of tests/families with a tokenizer added.
 #include "model/model_access.h"
+#include "model/embed_text.h"
+#include "model/model.h"
 #include "tests/model/small_models.h"
 #include "tests/model/word_tokenizer.h"
 #include "tests/tools/child.h"
@@ -70,6 +72,75 @@ TEST_F(EncoderVerbs, EmbedPrintsAVectorForEachLine) {
     EXPECT_EQ(std::count(csv.begin(), csv.end(), ','), 2 * 31);
     EXPECT_NEAR(std::stof(csv), embed(Model::load(folder), "the cat", {Pooling::first, false}).front(), 1e-6);
     expect_error(run_program({"embed", "-m", folder, "-p", "\n"}), 2, "expected a text");
+}
+
+// As sentence-transformers: a text is cut to max_seq_length tokens with its frame, and no line is lost.
+TEST_F(EncoderVerbs, EmbedCutsLongLines) {
+    const std::string folder = family("bert");
+    const std::string words = "the cat sat the cat sat", cut = "the cat sat the", more = "the cat";
+    const auto vectors = [&] { // of three lines, the second one long
+        const Outcome outcome = run_program({"embed", "-m", folder, "-p", "sat\n" + words + "\n" + more});
+        EXPECT_EQ(outcome.code, 0);
+        EXPECT_EQ(std::count(outcome.out.begin(), outcome.out.end(), '\n'), 3);
+        return std::pair(outcome.out, outcome.err);
+    };
+    const auto separate = [&](const std::string& second) {
+        std::string all;
+        for (const std::string& line : {std::string("sat"), second, more})
+            all += out_of({"embed", "-m", folder, "-p", line});
+        return all;
+    };
+    EXPECT_EQ(vectors().second.find("cut"), std::string::npos);
+    const std::string whole = vectors().first, expected = separate(cut);
+    put_file(dir_ / "bert" / "sentence_bert_config.json", R"({"max_seq_length": 6, "do_lower_case": false})");
+    const auto [out, err] = vectors();
+    EXPECT_EQ(out, expected);
+    EXPECT_NE(out, whole);
+    EXPECT_NE(err.find("embed: 1 line was cut to 6 tokens"), std::string::npos) << err;
+    EXPECT_EQ(embed(Model::load(folder), words), embed(Model::load(folder), cut));
+    std::filesystem::remove(dir_ / "bert" / "sentence_bert_config.json");
+    put_file(dir_ / "bert" / "tokenizer_config.json", R"({"model_max_length": 6})");
+    EXPECT_EQ(vectors().first, expected);
+    put_file(dir_ / "bert" / "tokenizer_config.json", R"({"model_max_length": 1000000000000000019884624838656})");
+    EXPECT_EQ(vectors().first, whole);
+    // The positions of the model are the limit without any of these.
+    const int positions = Model::load(folder).max_position();
+    std::string longest;
+    for (int i = 0; i < positions; ++i) longest += "cat ";
+    const Outcome outcome = run_program({"embed", "-m", folder, "-p", longest + "\nsat"});
+    EXPECT_EQ(std::count(outcome.out.begin(), outcome.out.end(), '\n'), 2);
+    EXPECT_NE(outcome.err.find("cut to " + std::to_string(positions) + " tokens"), std::string::npos) << outcome.err;
+    // A file that convert writes remembers the limit.
+    put_file(dir_ / "bert" / "sentence_bert_config.json", R"({"max_seq_length": 6})");
+    const std::string file = dir_ / "bert.safetensors";
+    out_of({"convert", folder, file});
+    EXPECT_EQ(Model::load(file).metadata("max_tokens"), "6");
+}
+
+// The prompt of default_prompt_name stands before each text; a pooling with include_prompt false leaves out its tokens.
+TEST_F(EncoderVerbs, EmbedPutsTheDefaultPromptBeforeALine) {
+    const std::string folder = family("bert");
+    const auto of = [&](const char* line) { return out_of({"embed", "-m", folder, "--raw", "-p", line}); };
+    const std::string with = of("the cat sat"), without = of("sat");
+    const char* const file = "config_sentence_transformers.json";
+    put_file(dir_ / "bert" / file, R"({"prompts": {"query": "the cat "}, "default_prompt_name": null})");
+    EXPECT_EQ(of("sat"), without);
+    put_file(dir_ / "bert" / file, R"({"prompts": {"query": "the cat "}, "default_prompt_name": "query"})");
+    EXPECT_EQ(of("sat"), with);
+    std::filesystem::create_directory(dir_ / "bert" / "1_Pooling");
+    put_file(dir_ / "bert" / "1_Pooling" / "config.json",
+             R"({"pooling_mode_mean_tokens": true, "include_prompt": false})");
+    put_file(dir_ / "bert" / "modules.json",
+             R"([{"path": "", "type": "sentence_transformers.models.Transformer"},
+                 {"path": "1_Pooling", "type": "sentence_transformers.models.Pooling"}])");
+    const Model model = Model::load(folder);
+    const EmbedText text = embed_text(model, "sat");
+    EXPECT_EQ(text.unpooled, 3); // [CLS] the cat
+    EXPECT_NE(of("sat"), with);
+    put_file(dir_ / "bert" / file, R"({"prompts": {"query": "the cat "}, "default_prompt_name": "passage"})");
+    const Outcome unknown = run_program({"embed", "-m", folder, "--raw", "-p", "sat"});
+    EXPECT_EQ(unknown.out, without);
+    EXPECT_NE(unknown.err.find("'default_prompt_name': expected one of"), std::string::npos) << unknown.err;
 }
 
 // The model's files choose the pooling, --pooling overrides them, and -v prints the choice.

@@ -67,7 +67,7 @@ TEST_F(HostileFiles, ATokenizerOfThirtyThousandComponents) {
     change_tokenizer([](Json& t) {
         t["pre_tokenizer"] = sequence("pretokenizers", list_of({{"type", "WhitespaceSplit"}}, 30'000));
     });
-    expect_error(tokenize(), 3, "pretokenizers[64]: expected at most 64 components");
+    expect_error(tokenize(), 3, "pretokenizers[512]: expected at most 512 components");
 }
 
 TEST_F(HostileFiles, ComponentsThatDoNothing) {

@@ -2,6 +2,8 @@
 // ordo embed: a vector for each line of a text.
 #include "core/error.h"
 #include "model/model_access.h"
+#include "model/embed_text.h"
+#include "model/model.h"
 #include "tools/cli/inputs.h"
 #include "tools/cli/machine.h"
 #include "tools/model/weights.h"
@@ -62,10 +64,13 @@ int run(const Arguments& arguments) {
         write_message(std::string("pooling: ") + pooling_names[static_cast<int>(wanted.pooling)] +
                       (wanted.normalised ? ", scaled to length 1" : ", as they are"));
     JsonWriter out;
+    std::size_t cut = 0, longest = 0; // lines that were cut, and their tokens
     out.begin_array();
     for (const std::string& line : lines) {
         if (line.empty()) continue;
-        const std::vector<float> vector = embed(model, line, wanted);
+        const EmbedText text = embed_text(model, line);
+        if (text.left_out > 0) ++cut, longest = text.tokens.size();
+        const std::vector<float> vector = embed(model, text, wanted);
         if (!json) {
             write_out(csv(vector));
             continue;
@@ -77,6 +82,9 @@ int run(const Arguments& arguments) {
     }
     out.end_array();
     if (json) write_out(out.take() + "\n");
+    if (cut > 0)
+        write_message("embed: " + std::to_string(cut) + (cut == 1 ? " line was" : " lines were") + " cut to " +
+                      std::to_string(longest) + " tokens, the most that the model takes");
     return 0;
 }
 
@@ -86,8 +94,11 @@ extern const Verb embed_verb;
 const Verb embed_verb{.name = "embed",
                       .operand = "MODEL",
                       .summary = "Turn each line of a text into a vector",
-                      .details = "The vector pools the hidden states of the line's tokens after the last layer; an "
-                                 "encoder-decoder gives those of its encoder. Empty lines are skipped.",
+                      .details =
+                          "The vector pools the hidden states of the line's tokens after the last layer; an "
+                          "encoder-decoder gives those of its encoder. Empty lines are skipped. A line is cut to "
+                          "the tokens that the model's files or its positions allow, and a default prompt of "
+                          "the files stands before it.",
                       .groups = embed_file::groups,
                       .run = embed_file::run};
 
