@@ -192,6 +192,10 @@ python=$(find "$prefix" -name ordo.py -printf '%h')
 export PYTHONDONTWRITEBYTECODE=1
 check 'generate.py writes the same' writes_the_same env PYTHONPATH="$python" python3 "$outside/generate.py"
 check 'ordo.py offers the library, and writes the same' writes_the_same env PYTHONPATH="$python" python3 tests/install/use.py
+for each in python3 python3.9 python3.10 python3.11 python3.12 python3.13; do
+    $each -c '' 2>/dev/null || continue
+    check "ordo.py loses no signal, text or number ($each)" env PYTHONPATH="$python" $each tests/install/faults.py "$model"
+done
 check 'ordo.py has the structures of ordo_c.h' layouts
 check 'batch writes the same' writes_the_same "$outside/batch"
 check 'threads writes the same' writes_the_same "$outside/threads"
