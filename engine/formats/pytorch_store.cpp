@@ -19,6 +19,7 @@ void add_pytorch(TensorStore& store, const std::shared_ptr<const PytorchFile>& f
                 std::vector<std::byte> bytes;
             };
             added.offset = 0;
+            added.span = tensor.span;
             added.file = store.add_file(
                 file->where(), 0,
                 [file, &tensor, elements = std::make_shared<Elements>()](std::uint64_t offset,
