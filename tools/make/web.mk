@@ -12,7 +12,10 @@ web_engine := $(filter-out engine/examples/% engine/c/% engine/training/% engine
 web_sources := $(web_engine) $(web_doors) $(wildcard tools/web/*.cpp)
 ifneq ($(filter web test-web build/wasm/% $(WEB)/%,$(MAKECMDGOALS)),)
 # Several files at a time, as elsewhere.
-$(foreach w,$(shell tools/scripts/together.sh build/wasm 4 $(filter-out $(ALONE) $(web_doors),$(web_sources))),$(eval web_$(subst =, := ,$w)))
+$(foreach w,$(shell dry=$(dry) tools/scripts/together.sh build/wasm 4 $(filter-out $(ALONE) $(web_doors),$(web_sources))),$(eval web_$(subst =, := ,$w)))
+endif
+ifneq ($(dry),) # as if they were written
+$(sort $(foreach f,$(web_sources),$(if $(web_$f),build/wasm/$(web_$f).cpp))): ;
 endif
 WEB_OBJECTS := $(sort $(foreach f,$(web_sources),build/wasm/$(or $(web_$f),$(basename $f)).o))
 WEB_FLAGS := -std=c++20 -msimd128 -msse4.2 -fwasm-exceptions -fno-math-errno -DNDEBUG -DORDO_INTERNAL_GEMM \
