@@ -112,6 +112,8 @@ EmbedOptions embed_options(const Model& model, std::optional<Pooling> pooling) {
 }
 
 std::vector<float> embed(const Model& model, std::string_view text, const EmbedOptions& options) {
+    if (options.pooling != Pooling::mean && options.pooling != Pooling::first && options.pooling != Pooling::last)
+        fail(ErrorCode::usage, "embed: pooling: expected one of Pooling, found ", static_cast<int>(options.pooling));
     const Framed all = framed(model, text, false);
     const auto count = static_cast<int>(all.tokens.size());
     Pool pool(options.pooling);
