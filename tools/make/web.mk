@@ -44,8 +44,9 @@ build/wasm/%.o: %.cpp build/wasm/precompiled.pch
 build/wasm/%.o: build/wasm/%.cpp build/wasm/precompiled.pch
 	$(web_object)
 
+# The stack of older versions is 5 MB, of newer ones 64 kB; a text of a million letters passes through it as 4 MB.
 WEB_LINK := -O3 -fwasm-exceptions -sMODULARIZE=1 -sEXPORT_ES6=1 -sENVIRONMENT=web,worker -sALLOW_MEMORY_GROWTH=1 \
-  -sMAXIMUM_MEMORY=4GB -sFORCE_FILESYSTEM=1 -sEXPORTED_RUNTIME_METHODS=FS,ccall -sEXPORTED_FUNCTIONS=_malloc,_free
+  -sTOTAL_STACK=8MB -sMAXIMUM_MEMORY=4GB -sFORCE_FILESYSTEM=1 -sEXPORTED_RUNTIME_METHODS=FS,ccall,HEAPF32 -sEXPORTED_FUNCTIONS=_malloc,_free
 $(WEB)/ordo.js: $(WEB_OBJECTS)
 	@mkdir -p $(@D)
 	$(call say,LINK ,$@)
