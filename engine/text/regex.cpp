@@ -2,6 +2,7 @@
 #include "text/regex.h"
 
 #include "core/error.h"
+#include "core/stack.h"
 #include "core/utf8.h"
 
 #define PCRE2_CODE_UNIT_WIDTH 8
@@ -63,17 +64,19 @@ Regex::Regex(std::string_view pattern, std::string_view where) : where_(where) {
                                  PCRE2_USE_OFFSET_LIMIT | options,
                              &error, &offset, context.get());
     };
-    code_.reset(compiled(0));
+    with_stack([&] {
+        code_.reset(compiled(0));
+        std::uint32_t references = 0;
+        if (code_) pcre2_pattern_info(code_.get(), PCRE2_INFO_BACKREFMAX, &references);
+        if (references > 0 || (code_ && pattern.size() > long_pattern))
+            if (pcre2_real_code_8* const watched = compiled(PCRE2_AUTO_CALLOUT)) code_.reset(watched);
+        // Without JIT (or without executable memory) the interpreter gives the same result.
+        if (code_) pcre2_jit_compile(code_.get(), PCRE2_JIT_COMPLETE);
+    });
     if (!code_ && error == PCRE2_ERROR_HEAP_FAILED) throw std::bad_alloc();
     if (!code_)
         fail(ErrorCode::model, where_, ": pattern '", printable(pattern), "': ", message_of(error), " at byte ",
              std::min(offset - std::min(offset, callout.size()), pattern.size()));
-    std::uint32_t references = 0;
-    pcre2_pattern_info(code_.get(), PCRE2_INFO_BACKREFMAX, &references);
-    if (references > 0 || pattern.size() > long_pattern)
-        if (pcre2_real_code_8* const watched = compiled(PCRE2_AUTO_CALLOUT)) code_.reset(watched);
-    // Without JIT (or without executable memory) the interpreter gives the same result.
-    pcre2_jit_compile(code_.get(), PCRE2_JIT_COMPLETE);
 }
 
 // ---- Searching ----------------------------------------------------------------------------------

@@ -7,8 +7,6 @@
 #include "tools/model/weights.h"
 #include "tools/terminal/output.h"
 
-#include <algorithm>
-
 namespace ordo::tools {
 
 namespace {
@@ -53,9 +51,8 @@ int run(const Arguments& arguments) {
     const bool json = arguments.text("format") == "json";
     if (arguments.has("raw") && arguments.has("unit"))
         fail(ErrorCode::usage, "--raw: expected without --unit, found both");
-    const std::vector<std::string> lines = read_lines(arguments);
-    if (std::all_of(lines.begin(), lines.end(), [](const std::string& line) { return line.empty(); }))
-        fail(ErrorCode::usage, "embed: expected a text, found an empty one");
+    const Lines lines = read_lines(arguments);
+    if (lines.empty()) fail(ErrorCode::usage, "embed: expected a text, found an empty one");
     const Model model = open_model(arguments);
     const EmbedOptions wanted = options_of(arguments, model);
     if (arguments.has("verbose"))
@@ -63,7 +60,7 @@ int run(const Arguments& arguments) {
                       (wanted.normalised ? ", scaled to length 1" : ", as they are"));
     JsonWriter out;
     out.begin_array();
-    for (const std::string& line : lines) {
+    for (const std::string_view line : lines) {
         if (line.empty()) continue;
         const std::vector<float> vector = embed(model, line, wanted);
         if (!json) {
