@@ -38,9 +38,10 @@ Q := $(if $(V),,@)
 include tools/make/flags.mk
 # Objects depend on the flags that they were compiled with, and on no other text of the Makefile.
 SETTINGS := $(BUILD)/flags tools/make/flags.mk tools/make/precompiled.mk
-ifeq ($(filter help clean uninstall format,$(MAKECMDGOALS)),)
-$(shell mkdir -p $(BUILD); echo '$(CXX) $(FLAGS) $(MODE_FLAGS) $(CXXFLAGS)' >$(BUILD)/flags.new; \
-  cmp -s $(BUILD)/flags.new $(BUILD)/flags && rm $(BUILD)/flags.new || { rm -f $(BUILD)/*.groups; mv $(BUILD)/flags.new $(BUILD)/flags; })
+dry := $(findstring n,$(filter-out --%,$(firstword -$(MAKEFLAGS))))# make -n writes nothing
+ifeq ($(dry)$(filter help clean uninstall format,$(MAKECMDGOALS)),)
+$(shell mkdir -p $(BUILD); new=$(BUILD)/flags.$$$$; echo '$(CXX) $(FLAGS) $(MODE_FLAGS) $(CXXFLAGS)' >$$new; \
+  cmp -s $$new $(BUILD)/flags && rm $$new || { rm -f $(BUILD)/*.groups; mv $$new $(BUILD)/flags; })
 endif
 
 # ---- Rules ------------------------------------------------------------------------------------
@@ -86,10 +87,10 @@ objects = $(sort $(foreach f,$1,$(call object,$f)))
 ifeq ($(filter help clean uninstall format,$(MAKECMDGOALS)),)
 TOGETHER := $(filter-out $(ALONE),$(SOURCES))
 home := $(if $(RELEASED),build/release,$(BUILD))
-$(foreach w,$(shell tools/scripts/together.sh $(BUILD) program 6 $(filter-out tests/% tools/lab/% $(LATER),$(TOGETHER)); \
-  tools/scripts/together.sh $(BUILD) later 6 $(filter $(LATER),$(TOGETHER)); \
-  tools/scripts/together.sh $(home) lab 6 $(filter tools/lab/%,$(TOGETHER)); \
-  tools/scripts/together.sh $(home) tests 8 $(filter-out $(ALONE),$(GROUPED_TESTS))),$(eval together_$(subst =, := ,$w)))
+together := dry=$(dry) tools/scripts/together.sh
+$(foreach w,$(shell $(together) $(BUILD) program 6 $(filter-out tests/% tools/lab/% $(LATER),$(TOGETHER)); \
+  $(together) $(BUILD) later 6 $(filter $(LATER),$(TOGETHER)); $(together) $(home) lab 6 $(filter tools/lab/%,$(TOGETHER)); \
+  $(together) $(home) tests 8 $(filter-out $(ALONE),$(GROUPED_TESTS))),$(eval together_$(subst =, := ,$w)))
 endif
 
 # What clang-tidy reads: the file, or the group that it is compiled with. make sweeps reads each file by itself.
@@ -119,6 +120,10 @@ $(BUILD)/%.o: %.cpp $(SETTINGS) | $(SYSROOT)
 	$(compile)
 $(BUILD)/%.o: $(BUILD)/%.cpp $(SETTINGS) | $(SYSROOT)
 	$(compile)
+
+ifneq ($(dry),) # as if they were written
+$(BUILD)/flags $(addprefix $(BUILD)/,$(addsuffix .cpp,$(sort $(foreach f,$(TOGETHER),$(together_$f))))): ;
+endif
 
 $(BUILD)/libordo.a: $(call objects,$(LIB_SOURCES))
 # All of tools/ but the mains, so that tests reach it too.
@@ -197,7 +202,8 @@ tidy: $(TIDIED)
 # These two start with nothing but make: they install what is missing, then call make again, which finds it.
 run: ## install what is missing, build, and write a story
 	@tools/scripts/install_packages.sh $(RUN_PACKAGES)
-	@rm -f $(BUILD)/steps; $(MAKE) program STEPS="$$($(MAKE) -n program V=1 STEPS= | grep -c '^echo')"
+	@rm -f $(BUILD)/steps
+	@$(MAKE) program STEPS="$$($(MAKE) -n program V=1 STEPS= | grep -c '^echo')"
 	@$(BUILD)/ordo generate -p "$(PROMPT)" -n 256
 
 test: ## install what is missing, build, and prove everything; MODE=asan or tsan under a sanitizer

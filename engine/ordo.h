@@ -66,7 +66,10 @@ struct EncodeOptions {
     bool start = false;   // begin with the start token, if the model has one and the text does not name it
 };
 
-// How to sample a token, in llama.cpp's order: repetition penalty, top-k, top-p, min-p, temperature.
+// How to sample a token, in llama.cpp's order: repetition penalty, top-k, top-p, min-p, temperature. The probabilities
+// that top-p and min-p compare are those of a temperature of 1, unlike transformers', which applies it first. The same
+// seed gives the same text with any number of threads. Another instruction set rounds in another way, so that the text
+// may differ, above all with quantised weights or caches.
 struct Sampling {
     float temperature = 0.8f;    // 0: greedy, ties to the lowest id
     int top_k = 40;              // 0: off
@@ -102,9 +105,11 @@ public:
     Sampling sampling() const;                        // the settings that the model's files recommend, or the defaults
 
     // A model with another encoding and the same weights; both models share their memory. Tensors of the encoding that
-    // these weights lack have their initial values, for a Trainer. Throws Error(usage), Error(limit).
-    Model with_encoding(std::string_view spec) const;
-    Model with_encoding(OwnEncoding encoding) const;
+    // these weights lack have their initial values, for a Trainer; on_warning is told of them. Throws Error(usage),
+    // Error(limit).
+    using OnWarning = std::function<void(std::string_view)>;
+    Model with_encoding(std::string_view spec, const OnWarning& on_warning = {}) const;
+    Model with_encoding(OwnEncoding encoding, const OnWarning& on_warning = {}) const;
 
     // Turns a text into tokens; a prompt with {.start = true}, as generate() does. encode(), decode() and generate()
     // throw Error(model) without a tokenizer.

@@ -8,10 +8,13 @@
     for token, log_probability in model.score("Once upon a time"):
         print(model.decode([token]), log_probability)
 
-ordo.h explains the functions, the limits and the threads. Whatever fails raises ordo.Error. The library is the file
-$ORDO_LIBRARY, or libordo.so where this module is installed, or where the system finds it.
+ordo.h explains the functions, the limits and the threads. A function of the library that fails raises ordo.Error. A
+number out of range raises OverflowError. Ctrl-C raises KeyboardInterrupt after the chunk or the token in progress. The
+library is the file $ORDO_LIBRARY, or libordo.so where this module is installed, or where the system finds it.
 """
+import array
 import ctypes
+import operator
 import os
 import pathlib
 
@@ -19,8 +22,6 @@ _ABI_VERSION = 1
 _float, _double, _i32, _u64 = ctypes.c_float, ctypes.c_double, ctypes.c_int32, ctypes.c_uint64
 _size, _ssize, _text, _pointer = ctypes.c_size_t, ctypes.c_ssize_t, ctypes.c_char_p, ctypes.c_void_p
 _i32s, _floats = ctypes.POINTER(_i32), ctypes.POINTER(_float)
-_on_text = ctypes.CFUNCTYPE(_i32, ctypes.POINTER(ctypes.c_char), _size, _pointer)
-_on_logits = ctypes.CFUNCTYPE(None, _size, _floats, _pointer)
 _on_warning = ctypes.CFUNCTYPE(None, _text, _pointer)
 
 SPECIAL, START = 1, 2
@@ -29,17 +30,36 @@ CACHES = ("f32", "f16", "q8_0", "bf16")
 REASONS = ("max_tokens", "end_of_text", "stop_text", "full", "callback")
 
 
+def _within(value, kind=_i32):
+    """An integer that a C type can hold. ctypes alone would drop its upper bits."""
+    number = operator.index(value)
+    if kind(number).value != number:
+        raise OverflowError("expected an integer of %d bits, found %d" % (8 * ctypes.sizeof(kind), number))
+    return number
+
+
 class _Structure(ctypes.Structure):
     """A structure of ordo_c.h with its defaults, if it has any; the keywords are fields."""
 
     def __init__(self, **fields):
-        super().__init__(size=ctypes.sizeof(type(self)))
+        super().__init__()
+        ctypes.Structure.__setattr__(self, "size", ctypes.sizeof(type(self)))
         if hasattr(self, "_defaults"):
             getattr(_library, self._defaults)(ctypes.byref(self))
+        self._set(fields)
+
+    def _set(self, fields):
+        known = [name for name, _ in self._fields_[1:]]
         for name, value in fields.items():
-            if not hasattr(self, name):
-                raise TypeError("expected one of %s, found %r" % (", ".join(n for n, _ in self._fields_[1:]), name))
+            if name not in known:
+                raise TypeError("expected one of %s, found %r" % (", ".join(known), name))
             setattr(self, name, value)
+
+    def __setattr__(self, name, value):
+        kind = dict(self._fields_[1:]).get(name)
+        if kind is None:
+            raise AttributeError("%s has no field %r" % (type(self).__name__.strip("_"), name))
+        super().__setattr__(name, _within(value, kind) if kind in (_i32, _u64, _size) else value)
 
 
 class _LoadOptions(_Structure):
@@ -103,14 +123,16 @@ _FUNCTIONS = {
     "ordo_model_sampling": (ctypes.c_int, _pointer, _pointer),
     "ordo_encode": (_ssize, _pointer, _text, _size, _i32, _i32s, _size),
     "ordo_decode": (_ssize, _pointer, _i32s, _size, _text, _size),
-    "ordo_generate": (ctypes.c_int, _pointer, _text, _pointer, _on_text, _pointer, _pointer),
+    "ordo_writer_new": (_pointer, _pointer, _text, _size, _pointer),
+    "ordo_writer_free": (None, _pointer),
+    "ordo_writer_next": (_ssize, _pointer, _pointer, _pointer),
     "ordo_score": (_ssize, _pointer, _text, _size, ctypes.POINTER(_TokenScore), _size),
     "ordo_embed": (_ssize, _pointer, _text, _size, _i32, _i32, _floats, _size),
     "ordo_fill": (_ssize, _pointer, _text, _size, _i32, ctypes.POINTER(_Candidate), _size),
     "ordo_session_new": (_pointer, _pointer, _pointer),
     "ordo_session_free": (None, _pointer),
     "ordo_session_feed": (_floats, _pointer, _i32s, _size),
-    "ordo_session_feed_all": (ctypes.c_int, _pointer, _i32s, _size, _on_logits, _pointer),
+    "ordo_session_feed_into": (ctypes.c_int, _pointer, _i32s, _size, _floats),
     "ordo_session_size": (_i32, _pointer),
     "ordo_session_capacity": (_i32, _pointer),
     "ordo_session_rewind": (ctypes.c_int, _pointer, _i32),
@@ -179,12 +201,33 @@ def _string(call):
     return out.raw[:length]
 
 
+def _without_zeros(data):
+    if b"\0" in data:
+        raise ValueError("expected a text without zeros, found %r" % data)
+    return data
+
+
 def _bytes(text):
-    return None if text is None else os.fsencode(text)
+    return None if text is None else _without_zeros(os.fsencode(text))
 
 
 def _tokens(tokens):
-    return (_i32 * len(tokens))(*tokens), len(tokens)
+    ids = array.array("i", list(tokens))
+    return (_i32 * len(ids))(*ids), len(ids)
+
+
+class _Owner:
+    """Owns what a function of the library made: a copy would free it twice."""
+
+    def __reduce__(self):
+        raise TypeError("a %s cannot be copied or pickled" % type(self).__name__)
+
+    def _close(self):
+        pointer, self._pointer = getattr(self, "_pointer", None), None
+        if pointer:
+            self._free(pointer)
+
+    __del__ = _close
 
 
 def weights_file(name):
@@ -192,15 +235,20 @@ def weights_file(name):
     return os.fsdecode(_string(lambda out, room: _library.ordo_weights_file(_bytes(name), out, room)))
 
 
-class Model:
-    """Weights and a tokenizer. on_warning(text) is called while it loads."""
+class Model(_Owner):
+    """Weights and a tokenizer. on_warning(text) is called for each warning after loading."""
+    _free = _library.ordo_model_free
 
     def __init__(self, path, encoding=None, force_encoding=False, dtype=None, rope=None, max_memory=0,
                  on_warning=None):
-        warn = _on_warning(lambda text, _: on_warning(text.decode(errors="replace"))) if on_warning else _on_warning()
+        texts = {}
+        warn = _on_warning(texts.setdefault)  # in C alone: Python code could raise what cannot pass through C
         options = _LoadOptions(encoding=_bytes(encoding), force_encoding=force_encoding, dtype=_bytes(dtype),
                                rope=_bytes(rope), max_memory=max_memory, on_warning=warn)
-        self._own(_library.ordo_model_load(_bytes(path), ctypes.byref(options)))
+        pointer = _library.ordo_model_load(_bytes(path), ctypes.byref(options))
+        self._own(pointer)
+        for text in texts if on_warning else ():
+            on_warning(text.decode(errors="replace"))
 
     def _own(self, pointer):
         self._pointer = _made(pointer)
@@ -210,10 +258,6 @@ class Model:
         self.end_of_text = _library.ordo_model_end_of_text(pointer)
         self.encoding = _string(lambda out, room: _library.ordo_model_encoding(pointer, out, room)).decode()
 
-    def __del__(self):
-        if getattr(self, "_pointer", None):
-            _library.ordo_model_free(self._pointer)
-
     def with_encoding(self, spec):
         """The same weights in memory under another encoding."""
         other = Model.__new__(Model)
@@ -222,7 +266,7 @@ class Model:
 
     def encode(self, text, special=False, start=False):
         """Text to a list of tokens. start=True begins as a prompt does."""
-        data, flags = text.encode(), SPECIAL * special + START * start
+        data, flags = text.encode(), SPECIAL * bool(special) + START * bool(start)
         return list(_filled(lambda out, room: _library.ordo_encode(self._pointer, data, len(data), flags, out, room),
                             _i32))
 
@@ -235,36 +279,31 @@ class Model:
         """The settings that the model's files recommend, or the defaults, with changes."""
         settings = Sampling()
         _ok(_library.ordo_model_sampling(self._pointer, ctypes.byref(settings)))
-        for name, value in changes.items():
-            setattr(settings, name, value)
+        settings._set(changes)
         return settings
 
     def generate(self, prompt, max_tokens=128, on_text=None, stop=(), special=False, context_shift=False, keep=4,
                  **sampling):
         """Continues a prompt and returns the continuation. on_text(piece) may return False to stop.
 
-        The other keywords are the fields of Sampling. Afterwards model.reason says why it ended.
+        stop is a text, or several. The other keywords are the fields of Sampling. Afterwards model.reason says why it
+        ended.
         """
-        pieces, failure = [], []
-
-        def receive(data, length, _):
-            try:
-                pieces.append(data[:length].decode())
-                return 0 if on_text is not None and on_text(pieces[-1]) is False else 1
-            except BaseException as error:  # it must not pass through C
-                failure.append(error)
-                return 0
-
-        stops = (_text * len(stop))(*[text.encode() for text in stop])
-        options = _GenerateOptions(max_tokens=max_tokens, sampling=ctypes.pointer(Sampling(**sampling)), stop=stops,
-                                   stop_count=len(stop), special=special, context_shift=context_shift, keep=keep)
-        result = _Generation()
-        status = _library.ordo_generate(self._pointer, prompt.encode(), ctypes.byref(options), _on_text(receive), None,
-                                        ctypes.byref(result))
-        if failure:
-            raise failure[0]
-        _ok(status)
-        self.reason = REASONS[result.reason]
+        texts = [_without_zeros(text.encode()) for text in ([stop] if isinstance(stop, str) else stop)]
+        options = _GenerateOptions(max_tokens=max_tokens, sampling=ctypes.pointer(Sampling(**sampling)),
+                                   stop=(_text * len(texts))(*texts), stop_count=len(texts), special=bool(special),
+                                   context_shift=bool(context_shift), keep=keep)
+        pieces, writer = [], _Writer(self, prompt.encode(), options)
+        try:
+            for data in filter(None, iter(writer.step, None)):
+                pieces.append(data.decode(errors="replace"))
+                if on_text is not None and on_text(pieces[-1]) is False:
+                    self.reason = REASONS[-1]
+                    break
+            else:
+                self.reason = REASONS[writer.result.reason]
+        finally:
+            writer._close()
         return "".join(pieces)
 
     def score(self, text):
@@ -281,8 +320,8 @@ class Model:
 
     def fill(self, text, candidates=5):
         """For each mask token of a text a list of (token, probability), the likeliest first."""
-        data, blanks = text.encode(), {}
-        found = _filled(lambda out, room: _library.ordo_fill(self._pointer, data, len(data), candidates, out, room),
+        data, most, blanks = text.encode(), _within(candidates), {}
+        found = _filled(lambda out, room: _library.ordo_fill(self._pointer, data, len(data), most, out, room),
                         _Candidate)
         for one in found:
             blanks.setdefault(one.index, []).append((one.token, one.probability))
@@ -292,8 +331,25 @@ class Model:
         return Session(self, capacity, chunk, first_position, cache)
 
 
-class Session:
+class _Writer(_Owner):
+    """A continuation. Python code runs between its steps, and none inside, so that any exception leaves the loop."""
+    _free = _library.ordo_writer_free
+
+    def __init__(self, model, prompt, options):
+        self._model, self._text, self.result = model, _pointer(), _Generation()
+        self._pointer = _made(_library.ordo_writer_new(model._pointer, prompt, len(prompt), ctypes.byref(options)))
+
+    def step(self):
+        """The new bytes, perhaps none; None at the end."""
+        length = _library.ordo_writer_next(self._pointer, ctypes.byref(self._text), ctypes.byref(self.result))
+        if length < 0:
+            raise Error()
+        return ctypes.string_at(self._text, length) if self._text else None
+
+
+class Session(_Owner):
     """One sequence. Its model stays until it is gone."""
+    _free = _library.ordo_session_free
 
     def __init__(self, model, capacity=0, chunk=256, first_position=0, cache="f32"):
         kind = CACHES.index(cache)
@@ -302,23 +358,19 @@ class Session:
         self.model = model
         self._pointer = _made(_library.ordo_session_new(model._pointer, ctypes.byref(options)))
 
-    def __del__(self):
-        if getattr(self, "_pointer", None):
-            _library.ordo_session_free(self._pointer)
-
     def feed(self, tokens):
         """Appends tokens and returns the logits after the last, a list of vocab_size floats."""
         return _made(_library.ordo_session_feed(self._pointer, *_tokens(tokens)))[:self.model.vocab_size]
 
     def feed_all(self, tokens):
         """The same with the logits after every token."""
-        rows = []
-        keep = _on_logits(lambda _, logits, __: rows.append(logits[:self.model.vocab_size]))
-        _ok(_library.ordo_session_feed_all(self._pointer, *_tokens(tokens), keep, None))
-        return rows
+        (ids, count), size = _tokens(tokens), self.model.vocab_size
+        logits = (_float * (count * size))()
+        _ok(_library.ordo_session_feed_into(self._pointer, ids, count, logits))
+        return [logits[i * size:(i + 1) * size] for i in range(count)]
 
     def rewind(self, size):
-        _ok(_library.ordo_session_rewind(self._pointer, size))
+        _ok(_library.ordo_session_rewind(self._pointer, _within(size)))
 
     def __len__(self):
         return _library.ordo_session_size(self._pointer)
@@ -328,16 +380,13 @@ class Session:
         return _library.ordo_session_capacity(self._pointer)
 
 
-class Batch:
+class Batch(_Owner):
     """Several sessions of a model that advance together, a token of each at a time."""
+    _free = _library.ordo_batch_free
 
     def __init__(self, model, max_sessions, max_tokens=0):
         self.model = model
-        self._pointer = _made(_library.ordo_batch_new(model._pointer, max_sessions, max_tokens))
-
-    def __del__(self):
-        if getattr(self, "_pointer", None):
-            _library.ordo_batch_free(self._pointer)
+        self._pointer = _made(_library.ordo_batch_new(model._pointer, _within(max_sessions), _within(max_tokens)))
 
     def feed(self, sessions, tokens):
         """Appends tokens[i] to sessions[i] and returns the logits after each."""

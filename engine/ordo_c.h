@@ -11,8 +11,8 @@
  * thrown or printed. Text is UTF-8. A function with a buffer writes as much as fits and returns the whole length, so
  * that a call with a capacity of 0 asks for the size.
  *
- * Structures begin with their size; ordo_..._defaults() fills them. New fields are added at the end, so that programs
- * that were compiled with an older header still work. ORDO_ABI_VERSION changes if they do not. */
+ * Structures begin with their size; ordo_..._defaults() or ORDO_GENERATION fills them. New fields are added at the end,
+ * so that programs that were compiled with an older header still work. ORDO_ABI_VERSION changes if they do not. */
 #ifndef ORDO_C_H
 #define ORDO_C_H
 
@@ -64,7 +64,7 @@ typedef struct ordo_load_options {
 } ordo_load_options;
 ORDO_API void ordo_load_options_defaults(ordo_load_options* options);
 
-/* options: NULL for the defaults. Free the model after all its sessions. */
+/* options: NULL for the defaults. A model must outlive its sessions, batches and writers: free it after them. */
 ORDO_API ordo_model* ordo_model_load(const char* path, const ordo_load_options* options);
 ORDO_API void ordo_model_free(ordo_model* model); /* NULL is allowed, as for every free */
 /* The same weights in memory under another encoding: a model of its own. Either may be freed first. */
@@ -118,6 +118,8 @@ ORDO_API int32_t ordo_session_capacity(const ordo_session* session);
 typedef void (*ordo_logits_callback)(size_t index, const float* logits, void* user);
 ORDO_API ordo_status ordo_session_feed_all(ordo_session* session, const int32_t* tokens, size_t count,
                                            ordo_logits_callback on_logits, void* user);
+/* The same with the logits written to out, [count, vocab_size]. */
+ORDO_API ordo_status ordo_session_feed_into(ordo_session* session, const int32_t* tokens, size_t count, float* out);
 /* Forgets all but the first `size` tokens. */
 ORDO_API ordo_status ordo_session_rewind(ordo_session* session, int32_t size);
 
@@ -176,11 +178,14 @@ typedef enum ordo_stop_reason {
 } ordo_stop_reason;
 
 typedef struct ordo_generation {
-    size_t size; /* set it to sizeof(ordo_generation) before the call */
+    size_t size;
     ordo_stop_reason reason;
     int32_t prompt_tokens, new_tokens;
     double prefill_seconds, decode_seconds;
 } ordo_generation;
+/* ordo_generation result = ORDO_GENERATION; */
+#define ORDO_GENERATION                                                                                                \
+    { sizeof(ordo_generation), ORDO_STOP_MAX_TOKENS, 0, 0, 0, 0 }
 
 /* Receives the continuation in pieces of whole UTF-8 sequences, without a terminating 0. Return 0 to stop. It must not
  * throw or jump out. */
@@ -189,6 +194,17 @@ typedef int32_t (*ordo_text_callback)(const char* text, size_t length, void* use
 /* options, on_text and result may be NULL. */
 ORDO_API ordo_status ordo_generate(const ordo_model* model, const char* prompt, const ordo_generate_options* options,
                                    ordo_text_callback on_text, void* user, ordo_generation* result);
+
+/* ordo_generate() as a loop of the caller, who may end it after any piece. It suits languages whose exceptions cannot
+ * pass through C. The prompt may contain zeros. */
+typedef struct ordo_writer ordo_writer;
+ORDO_API ordo_writer* ordo_writer_new(const ordo_model* model, const char* prompt, size_t length,
+                                      const ordo_generate_options* options);
+ORDO_API void ordo_writer_free(ordo_writer* writer); /* before its model */
+/* Reads a chunk of the prompt or writes one token. Returns the length of the new text, often 0, and points *text at it
+ * until the next call. At the end *text is NULL, and result, unless it is NULL, has the numbers. Returns -1 on failure.
+ */
+ORDO_API ptrdiff_t ordo_writer_next(ordo_writer* writer, const char** text, ordo_generation* result);
 
 /* ---- Numbers of a text ----
  * These return the number of elements, or -1, and write as many as fit. */

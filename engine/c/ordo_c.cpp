@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The C interface over ordo.h, and over nothing else: models, sessions, generation.
+// The C interface over ordo.h and generate() in steps: models, sessions, generation.
 #include "c/c_interface.h"
+#include "model/continuation.h"
 
 using namespace ordo::c;
 
@@ -60,18 +61,42 @@ ordo_stop_reason reason_of(ordo::StopReason reason) {
     return ORDO_STOP_CALLBACK;
 }
 
+// The size of the structure that the caller has.
+template <class T>
+std::size_t size_of(const T& to, const char* what) {
+    if (to.size < sizeof(std::size_t) || to.size > sizeof to)
+        throw Error(ErrorCode::usage, std::string(what) + ": size: expected sizeof, " + std::to_string(sizeof to) +
+                                          " bytes, found " + std::to_string(to.size));
+    return to.size;
+}
+
 // The fields that the caller's structure has.
 template <class T>
 void write(const T& all, T& to, const char* what) {
-    const std::size_t size = to.size;
-    if (size < sizeof(std::size_t) || size > sizeof all)
-        throw Error(ErrorCode::usage, std::string(what) + ": size: expected at most " + std::to_string(sizeof all) +
-                                          ", found " + std::to_string(size));
+    const std::size_t size = size_of(to, what);
     std::memcpy(static_cast<void*>(&to), &all, size);
     to.size = size;
 }
 
+void write(const ordo::Generation& done, ordo_generation& to) {
+    write<ordo_generation>({sizeof to, reason_of(done.reason), done.prompt_tokens, done.new_tokens,
+                            done.prefill_seconds, done.decode_seconds},
+                           to, "result");
+}
+
 } // namespace
+
+struct ordo_writer {
+    ordo_writer(const ordo::Model& model, std::string_view prompt, const ordo::GenerateOptions& options)
+        : chunk(options.session.chunk), continuation(model, prompt, {options, false}, [this](std::string_view text) {
+              piece += text;
+              return true;
+          }) {}
+    int chunk;
+    std::string piece = {};
+    std::optional<ordo::Generation> done = {};
+    ordo::Continuation continuation;
+};
 
 int ordo_abi_version(void) {
     return ORDO_ABI_VERSION;
@@ -194,6 +219,15 @@ ordo_status ordo_session_feed_all(ordo_session* session, const int32_t* tokens, 
             });
     });
 }
+ordo_status ordo_session_feed_into(ordo_session* session, const int32_t* tokens, size_t count, float* out) {
+    return status_of([&] {
+        float* to = &not_null(out, "out");
+        not_null(session, "session")
+            .session.feed_all(span_of(tokens, count, "tokens"), {}, [&](int, ordo::View logits) {
+                for (int i = 0; i < logits.rows; ++i) to = std::copy_n(logits.row(i), logits.cols, to);
+            });
+    });
+}
 int32_t ordo_session_size(const ordo_session* session) {
     return guarded(-1, [&] { return not_null(session, "session").session.size(); });
 }
@@ -250,14 +284,39 @@ ordo_status ordo_generate(const ordo_model* model, const char* prompt, const ord
                           ordo_text_callback on_text, void* user, ordo_generation* result) {
     return status_of([&] {
         const ordo_generate_options given = read(options, ordo_generate_options_defaults, "generate options");
+        if (result != nullptr) size_of(*result, "result");
         std::function<bool(std::string_view)> emit;
         if (on_text != nullptr)
             emit = [=](std::string_view text) { return on_text(text.data(), text.size(), user) != 0; };
         const ordo::Generation done = ordo::generate(not_null(model, "model").model, &not_null(prompt, "prompt"),
                                                      generate_options_of(given), emit);
-        if (result != nullptr)
-            write<ordo_generation>({sizeof *result, reason_of(done.reason), done.prompt_tokens, done.new_tokens,
-                                    done.prefill_seconds, done.decode_seconds},
-                                   *result, "result");
+        if (result != nullptr) write(done, *result);
+    });
+}
+
+ordo_writer* ordo_writer_new(const ordo_model* model, const char* prompt, size_t length,
+                             const ordo_generate_options* options) {
+    return guarded<ordo_writer*>(nullptr, [&] {
+        const ordo_generate_options given = read(options, ordo_generate_options_defaults, "generate options");
+        return new ordo_writer(not_null(model, "model").model, text_of(prompt, length), generate_options_of(given));
+    });
+}
+void ordo_writer_free(ordo_writer* writer) {
+    delete writer;
+}
+ptrdiff_t ordo_writer_next(ordo_writer* writer, const char** text, ordo_generation* result) {
+    return guarded<ptrdiff_t>(-1, [&] {
+        ordo_writer& own = not_null(writer, "writer");
+        const char*& out = not_null(text, "text");
+        if (result != nullptr) size_of(*result, "result");
+        out = nullptr;
+        own.piece.clear();
+        if (own.done) {
+            if (result != nullptr) write(*own.done, *result);
+            return std::ptrdiff_t{0};
+        }
+        if (!own.continuation.feed_prompt(own.chunk) && !own.continuation.step()) own.done = own.continuation.finish();
+        out = own.piece.data();
+        return static_cast<std::ptrdiff_t>(own.piece.size());
     });
 }

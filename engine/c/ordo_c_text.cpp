@@ -16,8 +16,6 @@ ptrdiff_t ordo_score(const ordo_model* model, const char* text, size_t length, o
 ptrdiff_t ordo_embed(const ordo_model* model, const char* text, size_t length, int32_t pooling, int32_t normalised,
                      float* out, size_t capacity) {
     return guarded<ptrdiff_t>(-1, [&] {
-        if (pooling != ORDO_POOL_MEAN && pooling != ORDO_POOL_FIRST && pooling != ORDO_POOL_LAST)
-            throw ordo::Error(ordo::ErrorCode::usage, "embed: pooling: expected one of ordo_pooling, found another");
         const ordo::EmbedOptions options{static_cast<ordo::Pooling>(pooling), normalised != 0};
         return copy_out(ordo::embed(not_null(model, "model").model, text_of(text, length), options), out, capacity);
     });

@@ -154,6 +154,26 @@ void check_memory(const std::string& where, std::span<const TensorSpec> specs, s
          " that may be used", of_all, type_that_fits(specs, found, options, limit, ours));
 }
 
+// Tensors of a PyTorch file may share elements, so that a small file describes a large model.
+void check_sharing(const Source& source, std::span<const Assembly> found) {
+    std::set<const FileTensor*> used;
+    for (const Assembly& each : found)
+        for (const TensorPart& part : each.parts()) used.insert(part.from);
+    std::uint64_t held = 0, read = 0;
+    for (const FileTensor* tensor : used) {
+        held += tensor->span == 0 ? tensor->bytes : 2 * tensor->bytes; // gathered before they are converted
+        read += tensor->span;
+    }
+    const auto expect = [&](std::string_view what, std::uint64_t bytes, std::uint64_t times) {
+        const std::uint64_t most = times * source.tensors.size();
+        if (bytes > most)
+            fail(ErrorCode::model, source.where, ": tensors that share elements: expected at most ", bytes_text(most),
+                 what, ", ", times, " times the files, found ", bytes_text(bytes));
+    };
+    expect("", held, 2);
+    expect(" to gather them from", read, 8);
+}
+
 // The file's context alone must not make tables larger than its weights; later positions still work. An item of a sum
 // has at most a row of the model's width, or of a head's, for each position.
 int positions_to_prepare(const Blueprint& blueprint, const EncodingStack& encodings, std::uint64_t bytes) {
@@ -238,6 +258,7 @@ Model build(const Source& source, EncodingStack encodings, bool as_trained, cons
     const Blueprint& blueprint = source.blueprint;
     const std::vector<TensorSpec> specs = model_tensors(blueprint, encodings);
     const std::vector<Assembly> found = find_tensors(source, specs, encodings, as_trained);
+    check_sharing(source, found);
     const std::uint64_t bytes = TensorMemory::bytes(specs);
     std::vector<Held> held;
     for (std::size_t i = 0; i < specs.size(); ++i) held.push_back(in_memory(found[i], specs[i], options));

@@ -27,6 +27,7 @@ void add_pytorch(TensorStore& store, const std::shared_ptr<const PytorchFile>& f
                 std::copy_n(elements->bytes.begin() + static_cast<std::ptrdiff_t>(offset), out.size(), out.begin());
             };
             added.offset = 0;
+            added.span = tensor.span;
             added.file = store.add_file(file->where(), 0, read, types);
         }
         if (tensor.dtype == "F64") {

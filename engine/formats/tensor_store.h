@@ -21,6 +21,7 @@ struct FileTensor {
     std::uint64_t bytes = 0;
     std::uint64_t offset = 0; // in its file
     std::size_t file = 0;     // index of the store's file
+    std::uint64_t span = 0;   // bytes that are read to gather scattered elements; 0: they are contiguous
 
     std::int64_t cols() const { return shape.empty() ? 1 : shape.back(); }
     std::int64_t rows() const; // the product of all axes but the last

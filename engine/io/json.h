@@ -24,11 +24,11 @@ public:
     using Object = std::vector<Member>; // in the order of the text
 
     JsonValue() = default; // null
-    explicit JsonValue(bool value) : value_(value) {}
-    explicit JsonValue(std::int64_t value) : value_(value) {}
-    explicit JsonValue(std::uint64_t value) : value_(value) {}
-    explicit JsonValue(double value) : value_(value) {}
-    explicit JsonValue(std::string&& value) : value_(std::make_unique<std::string>(std::move(value))) {}
+    explicit JsonValue(bool value);
+    explicit JsonValue(std::int64_t value);
+    explicit JsonValue(std::uint64_t value);
+    explicit JsonValue(double value);
+    explicit JsonValue(std::string&& value);
     static JsonValue empty_array();
     static JsonValue empty_object();
     JsonValue(JsonValue&&) noexcept = default;
@@ -65,6 +65,12 @@ struct JsonValue::Member {
     std::string key;
     JsonValue value;
 };
+// Here, because C++23 asks for a complete Member.
+inline JsonValue::JsonValue(bool value) : value_(value) {}
+inline JsonValue::JsonValue(std::int64_t value) : value_(value) {}
+inline JsonValue::JsonValue(std::uint64_t value) : value_(value) {}
+inline JsonValue::JsonValue(double value) : value_(value) {}
+inline JsonValue::JsonValue(std::string&& value) : value_(std::make_unique<std::string>(std::move(value))) {}
 
 struct JsonLimits {
     std::size_t bytes;    // of the text

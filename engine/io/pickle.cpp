@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstring>
 #include <utility>
+#include <deque>
 
 namespace ordo {
 namespace {
@@ -16,7 +17,7 @@ using namespace pickle;
 class Machine {
 public:
     Machine(std::string_view pickle, std::string_view where, const PickleLimits& limits)
-        : rest_(pickle), size_(pickle.size()), where_(where), limits_(limits) {
+        : rest_(pickle), size_(pickle.size()), where_(where), limits_(limits), left_(limits.memory + 2 * size_) {
         if (size_ > limits.bytes)
             fail(ErrorCode::model, where, ": expected at most ", limits.bytes, " bytes, found ", size_);
     }
@@ -105,8 +106,13 @@ private:
     }
 
     // ---- Values
+    void spend(std::size_t bytes) {
+        if (bytes > left_)
+            wrong("values of at most " + std::to_string(limits_.memory + 2 * size_) + " bytes in memory", "more");
+        left_ -= bytes;
+    }
     void push(Value value) {
-        if (values_.size() == limits_.values) wrong("at most " + std::to_string(limits_.values) + " values", "more");
+        spend(sizeof value + 2 * sizeof(Ref) + value.items.size() * sizeof(Ref));
         stack_.push_back(static_cast<Ref>(values_.size()));
         values_.push_back(std::move(value));
     }
@@ -143,6 +149,7 @@ private:
         Value& to = top();
         if (to.kind != kind) wrong(std::string(kind_names[static_cast<std::size_t>(kind)]), described(to));
         if (kind == Kind::dictionary && items.size() % 2 != 0) wrong("a value for every key", "none");
+        spend(2 * items.size() * sizeof(Ref));
         to.items.insert(to.items.end(), items.begin(), items.end());
     }
 
@@ -235,6 +242,7 @@ private:
             const std::uint64_t place = number(opcode == 'h' ? 1 : 4);
             if (place >= memo_.size() || memo_[place] == nothing)
                 wrong("a value that was remembered as " + std::to_string(place), "none");
+            spend(2 * sizeof(Ref));
             stack_.push_back(memo_[place]);
             return true;
         }
@@ -244,8 +252,10 @@ private:
     }
     void put(std::uint64_t place) {
         top();
-        if (place >= limits_.values) wrong("at most " + std::to_string(limits_.values) + " remembered values", "more");
-        if (place >= memo_.size()) memo_.resize(place + 1, nothing);
+        if (place >= memo_.size()) {
+            spend((place + 1 - memo_.size()) * sizeof(Ref));
+            memo_.resize(place + 1, nothing);
+        }
         memo_[place] = stack_.back();
     }
 
@@ -327,7 +337,7 @@ private:
     }
 
     // ---- Tensors
-    PickledTensor tensor(Ref key, Ref value) const {
+    PickledTensor tensor(Ref key, Ref value) {
         PickledTensor tensor;
         tensor.name = of(key, Kind::text).text;
         if (tensor.name.size() > limits_.name_bytes)
@@ -345,6 +355,8 @@ private:
         if (storage.items.size() > 1) tensor.offset += static_cast<std::uint64_t>(size(tensor, storage.items[1]));
         tensor.shape = sizes(tensor, parts[2]);
         tensor.strides = sizes(tensor, parts[3]);
+        // It is held here, by the file and by the store of the model's tensors.
+        spend(3 * (sizeof tensor + tensor.name.size() + 2 * tensor.shape.size() * sizeof(std::int64_t)));
         if (tensor.shape.size() != tensor.strides.size())
             fail(ErrorCode::model, where_, ": tensor '", printable(tensor.name), "': expected ", tensor.shape.size(),
                  " strides, found ", tensor.strides.size());
@@ -374,7 +386,8 @@ private:
     std::size_t size_;
     std::string_view where_;
     const PickleLimits& limits_;
-    std::vector<Value> values_;
+    std::size_t left_; // bytes of memory
+    std::deque<Value> values_;
     std::vector<Ref> stack_, memo_;
 };
 

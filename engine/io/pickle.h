@@ -2,7 +2,7 @@
 // The tensors in a pickle of PyTorch, from torch.save() of a state dictionary. Nothing is executed. The reader knows
 // the opcodes that build numbers, texts, tuples, lists and dictionaries (Python's pickletools), and the few names that
 // rebuild tensors (PyTorch's torch/_utils.py). It refuses every other opcode and name. It does not recurse, so that no
-// depth exhausts the stack, and it creates at most one value for each opcode.
+// depth exhausts the stack, and it counts the memory of each value.
 #pragma once
 
 #include "rows.h"
@@ -15,7 +15,7 @@ namespace ordo {
 
 struct PickleLimits {
     std::size_t bytes = std::size_t{16} << 20;
-    std::size_t values = std::size_t{1} << 20;
+    std::size_t memory = std::size_t{24} << 20; // for the values and the tensors, besides twice the pickle's size
     std::size_t tensors = 65'536;
     std::size_t name_bytes = 256; // of a tensor
     std::size_t rank = 64;

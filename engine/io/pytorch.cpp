@@ -98,7 +98,10 @@ PytorchTensor tensor_in(const FileBytes& file, const ZipEntry& storage, const Pi
               "shape " + shape_text(tensor.shape) + " with strides " + shape_text(pickled.strides));
     tensor.bytes = tensor.elements * width;
     tensor.offset = storage.offset + (tensor.elements > 0 ? pickled.offset * width : 0);
-    if (tensor.elements > 0 && !follow_each_other(pickled)) tensor.strides = pickled.strides;
+    if (tensor.elements > 0 && !follow_each_other(pickled)) {
+        tensor.strides = pickled.strides;
+        tensor.span = (last.value() + 1) * width;
+    }
     return tensor;
 }
 
@@ -177,10 +180,7 @@ void PytorchFile::read_old(std::size_t start) {
 
 std::vector<std::byte> PytorchFile::gathered(const PytorchTensor& tensor) const {
     const std::size_t rank = tensor.shape.size(), width = tensor.bytes / tensor.elements;
-    std::uint64_t last = 0;
-    for (std::size_t i = 0; i < rank; ++i)
-        last += static_cast<std::uint64_t>(tensor.shape[i] - 1) * static_cast<std::uint64_t>(tensor.strides[i]);
-    std::vector<std::byte> in((last + 1) * width), out(tensor.bytes);
+    std::vector<std::byte> in(tensor.span), out(tensor.bytes);
     read_at(tensor.offset, in);
     std::vector<std::int64_t> at(rank, 0);
     std::uint64_t from = 0;

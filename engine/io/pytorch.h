@@ -12,6 +12,7 @@ namespace ordo {
 
 struct PytorchTensor : TensorInfo {         // offset and bytes of its elements in the file
     std::vector<std::int64_t> strides = {}; // of elements that are not contiguous; else empty
+    std::uint64_t span = 0;                 // bytes from the first of such elements to the last; else 0
 };
 
 // Reading is const and may be done by many threads.

@@ -21,6 +21,8 @@ constexpr std::uint64_t in_zip64_16 = 0xffff, in_zip64_32 = 0xffffffff;
 constexpr std::uint64_t encrypted = 1;
 constexpr std::uint64_t zip64_extra = 1;
 
+using Entries = std::map<std::string, ZipEntry, std::less<>>;
+
 // A record of little-endian numbers, read in order.
 class Record {
 public:
@@ -52,7 +54,7 @@ class Reader {
 public:
     Reader(const FileBytes& archive, const ZipLimits& limits) : archive_(archive), limits_(limits) {}
 
-    std::map<std::string, ZipEntry, std::less<>> read() const {
+    Entries read() const {
         const Place place = find_directory();
         if (place.bytes > limits_.directory_bytes)
             wrong("directory", "at most " + std::to_string(limits_.directory_bytes) + " bytes", place.bytes);
@@ -63,11 +65,21 @@ public:
                   place.entries);
         const std::string bytes = text_at(place.offset, place.bytes);
         Record record(bytes);
-        std::map<std::string, ZipEntry, std::less<>> entries;
+        Entries entries;
+        std::vector<std::pair<std::uint64_t, const Entries::value_type*>> by_header;
         for (std::uint64_t i = 0; i < place.entries; ++i) {
-            auto [name, entry] = read_entry(record, i, place.offset);
-            if (!entries.emplace(name, entry).second)
+            auto [name, header, entry] = read_entry(record, i, place.offset);
+            const auto [at, added] = entries.emplace(name, entry);
+            if (!added)
                 fail(ErrorCode::model, where(), ": zip entry '", printable(name), "': expected once, found twice");
+            by_header.emplace_back(header, &*at);
+        }
+        std::sort(by_header.begin(), by_header.end());
+        for (std::size_t i = 1; i < by_header.size(); ++i) {
+            const auto& [name, entry] = *by_header[i - 1].second;
+            if (entry.offset + entry.size > by_header[i].first)
+                fail(ErrorCode::model, where(), ": zip entry '", printable(name), "': expected its data before entry '",
+                     printable(by_header[i].second->first), "', found both in the same bytes");
         }
         return entries;
     }
@@ -130,7 +142,9 @@ private:
         return place;
     }
 
-    std::pair<std::string, ZipEntry> read_entry(Record& record, std::uint64_t index, std::uint64_t end_of_data) const {
+    // The name, the place of the header before the data, and the data.
+    std::tuple<std::string, std::uint64_t, ZipEntry> read_entry(Record& record, std::uint64_t index,
+                                                                std::uint64_t end_of_data) const {
         const auto cut_short = [&] {
             fail(ErrorCode::model, where(), ": zip directory: entry ", index, " is cut short or malformed");
         };
@@ -152,7 +166,7 @@ private:
         if ((flags & encrypted) != 0) fail(ErrorCode::model, thing, "plain data, found encrypted data");
         if (method != 0 || packed != size)
             fail(ErrorCode::model, thing, "stored data (method 0), found compressed data (method ", method, ")");
-        return {name, {data_of(header, name, size, end_of_data), size}};
+        return {name, header, {data_of(header, name, size, end_of_data), size}};
     }
 
     // Reads the fields marked as zip64 from the zip64 record, in their order.

@@ -303,7 +303,7 @@ const CacheFormat& cache_format(CacheType type) {
     static const Blocks blocks;
     switch (type) {
     case CacheType::f32:
-        break;
+        return floats;
     case CacheType::f16:
         return halves;
     case CacheType::bf16:
@@ -311,7 +311,7 @@ const CacheFormat& cache_format(CacheType type) {
     case CacheType::q8_0:
         return blocks;
     }
-    return floats;
+    fail(ErrorCode::usage, "cache type: expected one of CacheType, found ", static_cast<int>(type));
 }
 
 CacheType cache_type(std::string_view name) {

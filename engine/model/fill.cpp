@@ -139,6 +139,8 @@ EmbedText embed_text(const Model& model, std::string_view text) {
 }
 
 std::vector<float> embed(const Model& model, const EmbedText& text, const EmbedOptions& options) {
+    if (options.pooling != Pooling::mean && options.pooling != Pooling::first && options.pooling != Pooling::last)
+        fail(ErrorCode::usage, "embed: pooling: expected one of Pooling, found ", static_cast<int>(options.pooling));
     const auto count = static_cast<int>(text.tokens.size());
     const TokenRows rows{{}, text.segments};
     Pool pool(options.pooling, text.unpooled);

@@ -67,10 +67,26 @@ void expect_head(const Stack& model) {
 
 namespace {
 
+void warn_of_missing(const Model::Impl& model, const EncodingStack& encodings, const Model::OnWarning& on_warning) {
+    std::size_t missing = 0;
+    std::string first;
+    for (const TensorSpec& wanted : model_tensors(model.blueprint, encodings)) {
+        const TensorSpec* const found = model.tensors->find(wanted.name);
+        if ((!found || found->shape != wanted.shape) && ++missing == 1) first = wanted.name;
+    }
+    if (missing == 0) return;
+    const std::string others = missing == 1 ? " is" : " and " + std::to_string(missing - 1) + " more are";
+    on_warning(model.where + ": tensor '" + printable(first) + "'" + others +
+               " not in the weights; initial values take the place");
+}
+
 // Memory that the system refuses is a limit like any other.
-Model under(const Model::Impl& model, const std::function<EncodingStack()>& encodings) {
+Model under(const Model::Impl& model, const Model::OnWarning& on_warning,
+            const std::function<EncodingStack()>& encodings) {
     try {
-        return with_encodings(model, encodings());
+        EncodingStack stack = encodings();
+        if (on_warning) warn_of_missing(model, stack, on_warning);
+        return with_encodings(model, std::move(stack));
     } catch (const std::bad_alloc&) {
         fail(ErrorCode::limit, model.where, ": not enough memory for another encoding");
     }
@@ -78,15 +94,15 @@ Model under(const Model::Impl& model, const std::function<EncodingStack()>& enco
 
 } // namespace
 
-Model Model::with_encoding(std::string_view spec) const {
+Model Model::with_encoding(std::string_view spec, const OnWarning& on_warning) const {
     const Impl& m = impl_of(*this);
-    return under(m, [&] { return EncodingStack(spec, m.blueprint.dims()); });
+    return under(m, on_warning, [&] { return EncodingStack(spec, m.blueprint.dims()); });
 }
-Model Model::with_encoding(OwnEncoding encoding) const {
+Model Model::with_encoding(OwnEncoding encoding, const OnWarning& on_warning) const {
     const Impl& m = impl_of(*this);
     std::vector<std::unique_ptr<Encoding>> items;
     items.push_back(checked(std::move(encoding)));
-    return under(m, [&] { return EncodingStack(std::move(items), m.blueprint.n_layers); });
+    return under(m, on_warning, [&] { return EncodingStack(std::move(items), m.blueprint.n_layers); });
 }
 
 std::string Model::metadata(std::string_view key) const {

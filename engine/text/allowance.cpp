@@ -11,7 +11,7 @@ namespace {
 // NFKC expands one character by a factor of up to 11. Published tokenizers expand a whole text by at most 5.
 constexpr std::size_t growth_per_byte = 31, least_growth = std::size_t{1} << 16;
 // A published pattern backtracks through a run of blanks once or twice.
-constexpr std::uint64_t steps_per_byte = 256, least_steps = std::uint64_t{1} << 24;
+constexpr std::uint64_t steps_per_byte = 64, least_steps = std::uint64_t{1} << 24;
 // GPT-2's pattern takes 0.02 s a MiB.
 constexpr double seconds_per_byte = 2.0 / (1 << 20), least_seconds = 1;
 
@@ -19,6 +19,10 @@ double thread_seconds() {
     timespec time{};
     ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
     return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+double most_seconds(std::size_t bytes) {
+    return seconds_per_byte * static_cast<double>(bytes) + least_seconds;
 }
 
 } // namespace
@@ -42,15 +46,16 @@ void Allowance::step(std::uint64_t n, std::string_view where) {
 }
 
 // Reading the processor's clock is a system call, so it happens at most 50 times a second.
-void Allowance::check_time(std::string_view where) {
-    if (++asked_ % 4 != 0) return;
+bool Allowance::is_late() {
     const auto now = std::chrono::steady_clock::now();
-    if (now < next_look_) return;
+    if (now < next_look_) return false;
     next_look_ = now + std::chrono::milliseconds(20);
-    const double most = seconds_per_byte * static_cast<double>(bytes_) + least_seconds;
-    if (thread_seconds() - begin_ > most)
-        fail(ErrorCode::limit, where, ": a text of ", bytes_, " bytes: expected at most ", most,
-             " seconds of work, found more");
+    return thread_seconds() - begin_ > most_seconds(bytes_);
+}
+
+void Allowance::refuse_time(std::string_view where) const {
+    fail(ErrorCode::limit, where, ": a text of ", bytes_, " bytes: expected at most ", most_seconds(bytes_),
+         " seconds of work, found more");
 }
 
 } // namespace ordo

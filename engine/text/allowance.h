@@ -29,7 +29,11 @@ public:
     // Charges a search of a pattern, named `where`, for n steps of a backtracking match.
     void step(std::uint64_t n, std::string_view where);
     // Checks, between pieces of work, the processor time of the thread since the allowance was made.
-    void check_time(std::string_view where);
+    void check_time(std::string_view where) {
+        if (++asked_ % 4 == 0 && is_late()) refuse_time(where);
+    }
+    bool is_late();
+    [[noreturn]] void refuse_time(std::string_view where) const;
 
 private:
     [[noreturn]] void refuse_growth(std::size_t by) const;

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <functional>
 #include <numeric>
+#include <queue>
+#include <span>
 #include <tuple>
 
 namespace ordo {
@@ -28,7 +30,80 @@ std::uint32_t MergeTable::rank(Token left, Token right) const {
     return at != end && at->right == right ? at->rank : none;
 }
 
+namespace {
+
+// Symbols in the places of their first ids. A symbol's other places are negative; the second and the last of all its
+// places hold its negative length.
+struct Places {
+    std::span<Token> at;
+
+    std::size_t next(std::size_t i) const { return i + 1 < at.size() && at[i + 1] < 0 ? i - at[i + 1] : i + 1; }
+    std::size_t before(std::size_t i) const { return at[i - 1] < 0 ? i + at[i - 1] : i - 1; }
+    // Merges a symbol with the next one. Returns the place after both.
+    std::size_t merge(std::size_t i, Token product) {
+        const std::size_t right = next(i), end = next(right);
+        at[i] = product;
+        at[right] = -1;
+        at[i + 1] = at[end - 1] = -static_cast<Token>(end - i);
+        return end;
+    }
+};
+
+} // namespace
+
+// In each round, the pairs of the lowest ranks are collected and merged, up to `most` pairs. If one rank has more, its
+// pairs are found from left to right instead.
+void MergeTable::apply_in_place(std::vector<Token>& ids, std::size_t begin, std::size_t most) const {
+    Places places{std::span(ids).subspan(begin)};
+    const std::size_t n = places.at.size();
+    const auto rank_at = [&](std::size_t i) { // of the pair of a symbol and its successor
+        const std::size_t next = places.next(i);
+        return next == n ? none : rank(places.at[i], places.at[next]);
+    };
+    std::vector<std::uint32_t> counts(merges_.size());
+    for (std::size_t first = 0;; ++first) { // the ranks below it are merged
+        std::fill(counts.begin(), counts.end(), 0);
+        for (std::size_t i = 0; i < n; i = places.next(i))
+            if (const std::uint32_t r = rank_at(i); r != none) ++counts[r];
+        while (first < counts.size() && counts[first] == 0) ++first;
+        if (first == counts.size()) break;
+        std::size_t count = counts[first], last = first; // the ranks of this round
+        while (last + 1 < counts.size() && count + counts[last + 1] <= most) count += counts[++last];
+
+        std::priority_queue<std::uint64_t, std::vector<std::uint64_t>, std::greater<>> pairs; // as Scratch::heap
+        const auto collect = [&](std::size_t i) {
+            if (const std::uint64_t r = rank_at(i); r <= last) pairs.push(r << 32 | i);
+        };
+        std::size_t place = n; // where the next pair of a rank that has many is looked for
+        if (count > most)
+            place = 0;
+        else
+            for (std::size_t i = 0; i < n; i = places.next(i)) collect(i);
+        while (place < n || !pairs.empty()) {
+            std::uint64_t pair = std::uint64_t{first} << 32 | place;
+            if (place == n || (!pairs.empty() && pairs.top() < pair)) {
+                pair = pairs.top();
+                pairs.pop();
+            } else {
+                place = places.next(place);
+            }
+            const std::size_t i = static_cast<std::uint32_t>(pair);
+            if (places.at[i] < 0 || rank_at(i) != pair >> 32) continue; // one of the two has been merged already
+            const std::size_t end = places.merge(i, merges_[pair >> 32].product);
+            if (place > i && place < end) place = end;
+            collect(i);
+            if (i > 0) collect(places.before(i));
+        }
+        first = last;
+    }
+    std::size_t to = begin;
+    for (std::size_t i = 0; i < n; i = places.next(i)) ids[to++] = places.at[i];
+    ids.resize(to);
+}
+
 void MergeTable::apply(std::vector<Token>& ids, std::size_t begin, Scratch& scratch) const {
+    constexpr std::size_t many = std::size_t{1} << 17; // ids, for which the scratch memory takes 3 MiB
+    if (ids.size() - begin > many) return apply_in_place(ids, begin);
     auto& symbols = scratch.symbols;
     auto& heap = scratch.heap;
     symbols.clear();

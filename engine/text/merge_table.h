@@ -39,6 +39,8 @@ public:
     };
     // Merges the ids in place: the lowest rank first, then the leftmost.
     void apply(std::vector<Token>& ids, std::size_t begin, Scratch& scratch) const;
+    // The same with little memory besides the ids, for long pieces. It holds little more than `most` pairs at a time.
+    void apply_in_place(std::vector<Token>& ids, std::size_t begin, std::size_t most = std::size_t{1} << 19) const;
 
 private:
     struct Entry {

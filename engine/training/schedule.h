@@ -13,7 +13,7 @@ namespace ordo {
 // (warm-up-stable-decay; Hu et al. 2024, arXiv 2404.06395, with the line of Haegele et al. 2024, arXiv 2405.18392).
 struct Schedule {
     double peak = 0;
-    double least = 0.1; // the final rate, as a fraction of the peak
+    double least = 0.1; // the rate at step `steps`, one after the last, as a fraction of the peak
     std::int64_t steps = 0, warmup = 1;
     std::int64_t decay = 0; // steps of the final fall; 0: the cosine
 

@@ -155,14 +155,12 @@ static int32_t stop_at_once(const char* text, size_t length, void* user) {
 
 static void stop_and_ask(const ordo_model* model, const char* prompt) {
     ordo_generate_options options;
-    ordo_generation result;
+    ordo_generation result = ORDO_GENERATION;
     size_t seen = 0;
     char spec[64], few[3] = "??";
     ptrdiff_t length;
 
     ordo_generate_options_defaults(&options);
-    memset(&result, 0, sizeof result);
-    result.size = sizeof result;
     EXPECT(ordo_generate(model, prompt, &options, stop_at_once, &seen, &result) == ORDO_OK);
     EXPECT(result.reason == ORDO_STOP_CALLBACK && result.new_tokens >= 1 && result.new_tokens < 8 && seen > 0);
     /* A result from an older header: the bytes after it stay unchanged. */
@@ -170,6 +168,13 @@ static void stop_and_ask(const ordo_model* model, const char* prompt) {
     result.size = offsetof(ordo_generation, new_tokens);
     EXPECT(ordo_generate(model, prompt, NULL, stop_at_once, &seen, &result) == ORDO_OK);
     EXPECT(result.prompt_tokens > 0 && result.new_tokens == 0 && result.size == offsetof(ordo_generation, new_tokens));
+
+    /* A size of no header is refused before anything is computed. */
+    seen = 0;
+    result.size = sizeof result + 1;
+    EXPECT(ordo_generate(model, prompt, NULL, stop_at_once, &seen, &result) == ORDO_USAGE && said(ORDO_USAGE, "result"));
+    result.size = 0;
+    EXPECT(ordo_generate(model, prompt, NULL, stop_at_once, &seen, &result) == ORDO_USAGE && seen == 0);
 
     /* The spec of the shipped model: whole, truncated, and only its length. */
     length = ordo_model_encoding(model, spec, sizeof spec);
@@ -183,6 +188,35 @@ static void stop_and_ask(const ordo_model* model, const char* prompt) {
     EXPECT(ordo_generate(model, prompt, &options, NULL, NULL, NULL) == ORDO_USAGE && said(ORDO_USAGE, "size"));
     options.size = 0;
     EXPECT(ordo_generate(model, prompt, &options, NULL, NULL, NULL) == ORDO_USAGE && said(ORDO_USAGE, "size"));
+}
+
+static int32_t append(const char* text, size_t length, void* user) {
+    strncat(user, text, length);
+    return 1;
+}
+
+/* The caller's loop gives the text and the numbers of ordo_generate(). */
+static void write_in_steps(const ordo_model* model, const char* prompt) {
+    static char whole[16 * most_tokens], text[16 * most_tokens];
+    ordo_generation expected = ORDO_GENERATION, found = ORDO_GENERATION;
+    ordo_generate_options options;
+    const char *stop = " the", *piece = NULL;
+    ordo_writer* writer;
+    ptrdiff_t length;
+    ordo_generate_options_defaults(&options);
+    options.stop = &stop;
+    options.stop_count = 1;
+    EXPECT(ordo_generate(model, prompt, &options, append, whole, &expected) == ORDO_OK && whole[0] != '\0');
+    writer = ordo_writer_new(model, prompt, strlen(prompt), &options);
+    EXPECT(writer != NULL);
+    while ((length = ordo_writer_next(writer, &piece, &found)) >= 0 && piece) strncat(text, piece, (size_t)length);
+    EXPECT(length == 0 && strcmp(text, whole) == 0);
+    EXPECT(found.reason == expected.reason && found.new_tokens == expected.new_tokens && found.new_tokens > 0);
+    EXPECT(ordo_writer_next(writer, NULL, NULL) == -1 && said(ORDO_USAGE, "text: expected a pointer"));
+    EXPECT(ordo_writer_next(writer, &piece, NULL) == 0 && piece == NULL);
+    ordo_writer_free(writer);
+    EXPECT(ordo_writer_new(model, NULL, 1, NULL) == NULL && said(ORDO_USAGE, "text: expected a pointer"));
+    EXPECT(ordo_writer_new(NULL, prompt, 1, NULL) == NULL && said(ORDO_USAGE, "model: expected a pointer"));
 }
 
 static void null_is_refused(const ordo_model* model) {
@@ -216,6 +250,7 @@ int main(int argc, char** argv) {
     keep_less(model);
     numbers(model, argv[2]);
     stop_and_ask(model, argv[2]);
+    write_in_steps(model, argv[2]);
     null_is_refused(model);
     ordo_model_free(model);
     return failed;

@@ -178,6 +178,20 @@ unloads() { # a program can open the library, use it on several threads, and clo
         for _ in 1 2 3 4 5; do OMP_NUM_THREADS=2 "$outside/unload" "$prefix/lib/libordo.so" "$model" || return 1; done
 }
 check 'libordo.so can be closed' unloads
+dry() { make -n BUILD="$SCRATCH/dry" program lab fuzzers >/dev/null && [ ! -e "$SCRATCH/dry" ]; }
+check 'make -n writes nothing' dry
+at_once() { # each make writes the flags anew
+    for i in 1 2 3 4 5; do
+        set -- make BUILD="$SCRATCH/dry" CXXFLAGS="-DX=$i" "$SCRATCH/dry/flags"
+        "$@" >"$SCRATCH/one" 2>&1 &
+        "$@" >"$SCRATCH/two" 2>&1 && wait $! && ! grep -v 'Nothing to be done' "$SCRATCH/one" "$SCRATCH/two" &&
+            grep -q "DX=$i" "$SCRATCH/dry/flags" || return 1
+    done
+    [ "$(cd "$SCRATCH/dry" && echo flags*)" = flags ]
+}
+check 'two makes at once leave one file of flags' at_once
+cxx23() { ! command -v clang++ >/dev/null || clang++ -std=c++2b -fsyntax-only -Iengine engine/io/json.cpp; }
+check 'C++23 of clang reads json.h' cxx23
 check 'generate.c builds with the static library' build_static_c generate
 
 # The installed program, the examples, and the rewritten encoding give the same words.
@@ -192,6 +206,10 @@ python=$(find "$prefix" -name ordo.py -printf '%h')
 export PYTHONDONTWRITEBYTECODE=1
 check 'generate.py writes the same' writes_the_same env PYTHONPATH="$python" python3 "$outside/generate.py"
 check 'ordo.py offers the library, and writes the same' writes_the_same env PYTHONPATH="$python" python3 tests/install/use.py
+for each in python3 python3.9 python3.10 python3.11 python3.12 python3.13; do
+    $each -c '' 2>/dev/null || continue
+    check "ordo.py loses no signal, text or number ($each)" env PYTHONPATH="$python" $each tests/install/faults.py "$model"
+done
 check 'ordo.py has the structures of ordo_c.h' layouts
 check 'batch writes the same' writes_the_same "$outside/batch"
 check 'threads writes the same' writes_the_same "$outside/threads"

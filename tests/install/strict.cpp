@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Each structure of the headers, with one member named, as strict warnings allow only if the others have initialisers.
+#include <ordo/ordo_c.h>
 #include <ordo/training.h>
 
 #include <array>
@@ -27,12 +28,13 @@ int main() {
     const ordo::Table table = {.header = {"position"}};
     const ordo::TableRows lines = {.count = 1};
     const ordo::TableRequest request = {.length = 1};
+    const ordo_generation numbers = ORDO_GENERATION;
     const ordo::Generation generation = {.text = "a"};
     const ordo::Candidate candidate = {.token = 1};
     const ordo::Blank blank = {.index = 1};
     const ordo::FilledText filled = {.tokens = {1}};
-    const auto all =
-        std::tie(load, encode, sampling, session, watch, generate, embed, training, rows, heads, tile, gradient, dims,
-                 values, tensor, work, operations, table, lines, request, generation, candidate, blank, filled);
-    return std::tuple_size_v<decltype(all)> == 24 ? 0 : 1;
+    const auto all = std::tie(load, encode, sampling, session, watch, generate, embed, training, rows, heads, tile,
+                              gradient, dims, values, tensor, work, operations, table, lines, request, generation,
+                              candidate, blank, filled, numbers);
+    return std::tuple_size_v<decltype(all)> == 25 ? 0 : 1;
 }

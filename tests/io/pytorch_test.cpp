@@ -3,7 +3,9 @@
 // results of their weights). Everything else is refused by name.
 #include "io/pickle.h"
 #include "io/pytorch.h"
+#include "model/model_file.h"
 #include "tests/io/zip_bytes.h"
+#include "tests/temp_dir.h"
 
 #include <gtest/gtest.h>
 
@@ -171,6 +173,11 @@ TEST(Pytorch, RefusesArchivesThatAreNotStored) {
     expect_refused(archive(good, {.more = 60'000}), "entries, found 60003");
     expect_refused(archive(good, {.other_name = "m/data.pkx"}), "expected a header of its name");
     expect_refused(zip_of({{"m/data.pkl", good}, {"m/data.pkl", good}}), "expected once, found twice");
+    const std::string inner = zip_of({{"m/data/1", std::string(40, 'a')}}); // an entry whose data are another entry
+    const std::string outer = zip_of({{"m/data.pkl", good}, {"m/data/0", inner}, {"m/data/1", std::string(40, 'b')}});
+    const std::size_t at = outer.find(inner), entry = outer.rfind("PK\x01\x02");
+    expect_refused(outer.substr(0, entry + 42) + little(at, 4) + outer.substr(entry + 46),
+                   "zip entry 'm/data/0': expected its data before entry 'm/data/1'");
     expect_refused(archive(good, {.zip64 = true, .claim = ~std::uint64_t{0} - 100}), "zip entry");
 }
 
@@ -208,11 +215,23 @@ TEST(Pytorch, RefusesWhatIsNoStateDictionary) {
     expect_pickle_refused("\x80\x02}", "expected 1 bytes at 3, found 0");
     expect_pickle_refused(pickle(integer(1) + "N"), "expected a text, found a whole number");
     expect_pickle_refused("\x80\x02h\x05.", "remembered as 5");
-    expect_pickle_refused("\x80\x02}r\xff\xff\xff\xff.", "remembered values");
+    expect_pickle_refused("\x80\x02}r\xff\xff\xff\xff.", "values of at most");
     expect_pickle_refused("\x80\x09.", "protocol");
-    expect_pickle_refused("\x80\x02" + std::string(2'000'000, '('), "values, found more");
-    expect_pickle_refused("\x80\x02" + std::string(900'000, ']') + std::string(899'999, 'a') + ".",
+    expect_pickle_refused("\x80\x02" + std::string(2'000'000, '('), "values of at most");
+    expect_pickle_refused("\x80\x02" + std::string(300'000, ']') + std::string(299'999, 'a') + ".",
                           "expected a dictionary, found a list");
+}
+
+// Few bytes must not describe much memory.
+TEST(Pytorch, CountsTheBytesOfAPicklesValues) {
+    std::string sizes;
+    for (int i = 0; i < 64; ++i) sizes += integer(1);
+    const std::string rebuild = name("torch._utils", "_rebuild_tensor_v2");
+    // Each tensor repeats 64 sizes and strides by reference.
+    std::string many =
+        text("a") + rebuild + "(" + storage("FloatStorage", 6) + "q\x01K" + '\0' + tuple(sizes) + "q\x02h\x02\x89)tR";
+    for (int i = 0; i < 30'000; ++i) many += text(std::to_string(i)) + rebuild + "(h\x01K" + '\0' + "h\x02h\x02\x89)tR";
+    expect_pickle_refused(pickle(many), "values of at most");
 }
 
 TEST(Pytorch, RefusesTensorsThatLeaveTheirStorage) {
@@ -229,6 +248,53 @@ TEST(Pytorch, RefusesTensorsThatLeaveTheirStorage) {
     refused(tensor(six, 0, integer(6), ""), "expected 1 strides, found 0");
     refused(tensor(storage("FloatStorage", 5), 0, integer(5), integer(1)), "expected a storage of 5 elements of F32");
     refused(tensor(storage("FloatStorage", 6, "../0"), 0, integer(6), integer(1)), "expected its storage, data/../0");
+}
+
+// Tensors may share a storage, as tied weights do, but a small file must not describe a large model.
+TEST(Pytorch, CountsSharedElements) {
+    constexpr std::uint32_t width = 256, inner = 512, vocabulary = 16;
+    const test::TempDir folder;
+    test::put_file(folder / "config.json", R"({"model_type": "llama", "hidden_size": 256, "intermediate_size": 512,
+        "num_attention_heads": 4, "num_hidden_layers": 1, "vocab_size": 16, "max_position_embeddings": 32})");
+    // Each tensor has a storage of its own, or all share the first.
+    const auto error_of = [&](bool shared, bool transposed) -> std::string {
+        std::string items;
+        std::vector<std::pair<std::string, std::string>> entries = {{"m/data.pkl", ""}};
+        const auto add = [&](const std::string& tensor_name, std::uint32_t rows, std::uint32_t cols) {
+            const std::string key = std::to_string(shared ? 0 : entries.size());
+            const std::uint32_t elements = shared ? width * inner : rows * cols;
+            if (entries.size() == 1 || !shared)
+                entries.emplace_back("m/data/" + key, std::string(std::size_t{4} * elements, '\0'));
+            const std::string sizes = cols == 1 ? integer(rows) : integer(rows) + integer(cols);
+            items += text(tensor_name) + tensor(storage("FloatStorage", elements, key), 0, sizes,
+                                                cols == 1    ? integer(1)
+                                                : transposed ? integer(1) + integer(rows)
+                                                             : integer(cols) + integer(1));
+        };
+        add("model.embed_tokens.weight", vocabulary, width);
+        add("lm_head.weight", vocabulary, width);
+        add("model.norm.weight", width, 1);
+        for (const char* const norm : {"input_layernorm", "post_attention_layernorm"})
+            add("model.layers.0."s + norm + ".weight", width, 1);
+        for (const char* const which : {"q", "k", "v", "o"})
+            add("model.layers.0.self_attn."s + which + "_proj.weight", width, width);
+        add("model.layers.0.mlp.gate_proj.weight", inner, width);
+        add("model.layers.0.mlp.up_proj.weight", inner, width);
+        add("model.layers.0.mlp.down_proj.weight", width, inner);
+        entries.front().second = pickle(items);
+        test::put_file(folder / "pytorch_model.bin", zip_of(entries));
+        try {
+            Model::load(folder.path());
+            return "none";
+        } catch (const Error& error) {
+            EXPECT_EQ(error.code, ErrorCode::model);
+            return error.what();
+        }
+    };
+    for (const bool transposed : {false, true}) {
+        EXPECT_EQ(error_of(false, transposed), "none");
+        EXPECT_NE(error_of(true, transposed).find("tensors that share elements: expected at most"), std::string::npos);
+    }
 }
 
 TEST(Pytorch, RefusesEveryFileThatIsCutShort) {

@@ -37,6 +37,12 @@ TEST(CInterface, FeedsManyTokensAndBatches) {
     };
     ASSERT_EQ(ordo_session_feed_all(a.get(), tokens.data(), 8, on_logits, &seen), ORDO_OK) << ordo_error_text();
     EXPECT_EQ(difference(seen.rows, Rows(expected.begin(), expected.end() - 1)), 0);
+    const Owned<ordo_session> c(ordo_session_new(model.get(), nullptr));
+    std::vector<float> logits_of_c(8 * width);
+    ASSERT_EQ(ordo_session_feed_into(c.get(), tokens.data(), 8, logits_of_c.data()), ORDO_OK) << ordo_error_text();
+    for (std::size_t i = 0; i < 8; ++i)
+        EXPECT_EQ(std::vector(logits_of_c.begin() + i * width, logits_of_c.begin() + (i + 1) * width), seen.rows[i]);
+    EXPECT_EQ(ordo_session_feed_into(c.get(), tokens.data(), 8, nullptr), ORDO_USAGE);
     ASSERT_TRUE(ordo_session_feed(b.get(), tokens.data(), 5));
     const Owned<ordo_batch> batch(ordo_batch_new(model.get(), 2, 0));
     ordo_session* const both[] = {a.get(), b.get()};

@@ -31,6 +31,14 @@ TEST(MovedFrom, AModelIsRefused) {
     EXPECT_EQ(moved.vocab_size(), small_blueprint().vocab_size);
 }
 
+TEST(Enumerations, UnknownValuesAreRefused) {
+    const Model model = random_model(small_blueprint(), "rope", 3);
+    expect_error(ErrorCode::usage, "cache type: expected one of CacheType, found 9",
+                 [&] { Session session(model, {.cache = static_cast<CacheType>(9)}); });
+    expect_error(ErrorCode::usage, "pooling: expected one of Pooling, found -1",
+                 [&] { embed(model, "a", {.pooling = static_cast<Pooling>(-1)}); });
+}
+
 // A final norm with huge weights turns finite states into infinities.
 TEST(FeedStates, RefusesWhatIsNotFinite) {
     Blueprint b = small_blueprint();

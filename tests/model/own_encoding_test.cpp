@@ -62,6 +62,23 @@ TEST(OwnEncodings, AMomentThatIsLeftOutIsAnError) {
     EXPECT_EQ(model.with_encoding(std::make_unique<Slope>()).encoding(), "slope");
 }
 
+TEST(OwnEncodings, NumbersWithoutAMeaningAreAnError) {
+    struct Stated : Slope {
+        explicit Stated(int floats, unsigned bits) : state(floats), more(bits) {}
+        int state_floats() const override { return state; }
+        unsigned moments() const override { return Slope::moments() | more; }
+        int state;
+        unsigned more;
+    };
+    const Model model = Model::load(unencoded);
+    for (const int state : {-1, std::numeric_limits<int>::min(), std::numeric_limits<int>::max()})
+        expect_error(ErrorCode::usage, "state_floats(): expected 0 to",
+                     [&] { model.with_encoding(std::make_unique<Stated>(state, 0)); });
+    for (const unsigned bits : {128u, 1u << 31})
+        expect_error(ErrorCode::usage, "moments(): expected a set of moments",
+                     [&] { Model::load(unencoded, std::make_unique<Stated>(0, bits)); });
+}
+
 // A tensor is a vector or a matrix.
 TEST(OwnEncodings, TensorsOfOtherShapesAreAnError) {
     struct Odd : Slope {
@@ -288,6 +305,13 @@ TEST(WithEncoding, GivesMissingTensorsTheirInitialValues) {
     float rate = 0;
     impl_of(slope).read("encoding.slope.rate", {&rate, 1});
     EXPECT_EQ(rate, 0.0625f);
+    std::string told;
+    const auto on_warning = [&](std::string_view text) { told += text; };
+    model.with_encoding("rope", on_warning);
+    model.with_encoding("t5", on_warning);
+    EXPECT_EQ(told, "");
+    model.with_encoding(std::make_unique<Slope>(), on_warning);
+    EXPECT_NE(told.find("tensor 'encoding.slope.rate' is not in the weights"), std::string::npos) << told;
     const Model fewer = model.with_encoding("t5:buckets=16");
     EXPECT_GT(difference(logits_of(fewer, tokens), logits_of(model, tokens)), 0);
     Trainer trainer(fewer, {.length = 12});

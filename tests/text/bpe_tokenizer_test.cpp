@@ -121,7 +121,10 @@ TEST(MergeTable, AgreesWithTheDefinition) {
             for (Token& id : ids) id = static_cast<Token>(draw(2));
             Ids merged = {99}; // earlier tokens stay unchanged
             merged.insert(merged.end(), ids.begin(), ids.end());
+            Ids in_place = merged;
             table.apply(merged, 1, scratch);
+            table.apply_in_place(in_place, 1, draw(6)); // rounds of few pairs
+            ASSERT_EQ(in_place, merged);
             merged.erase(merged.begin());
             ASSERT_EQ(merged, merge_slowly(ids, merges));
         }

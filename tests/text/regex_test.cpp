@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Patterns of tokenizer.json in Oniguruma's syntax. The expected pieces are those of Hugging Face's library.
 #include "core/error.h"
+#include "tests/sanitizer.h"
 #include "text/regex.h"
 
 #include <gtest/gtest.h>
 
+#include <ctime>
 #include <vector>
 
 namespace ordo {
@@ -88,11 +90,28 @@ TEST(Regex, EndsWhatWouldNotEnd) {
     const std::string letters(2000, 'a');
     for (const char* pattern : {"(?:a|a){22}[bc]", "(a+)+$", "(?:a{1,9}){1,9}[bc]", "(a|aa)+\\1[bc]", "(a*)*[bc]"}) {
         const std::string found = refusal(pattern, letters + "d");
-        EXPECT_TRUE(found.find("steps, found more") != found.npos || found.find("limit exceeded") != found.npos)
+        EXPECT_TRUE(found.find(", found more") != found.npos || found.find("limit exceeded") != found.npos)
             << pattern << ": " << found;
         EXPECT_EQ(found.find('\n'), std::string::npos);
     }
     EXPECT_NE(refusal("(?:(a)|(a)(a)|b)+", std::string(1 << 20, 'a')).find("heap limit exceeded"), std::string::npos);
+}
+
+// Each place, or each comparison with a group, reads the whole text: the time is checked between them.
+TEST(Regex, EndsWithinTwiceItsTime) {
+    const std::string letters(400'000, 'a');
+    for (const char* pattern : {"(?<=a)(?=.*b)a", "(a*)\\1[bc]"}) {
+        const std::clock_t start = std::clock();
+        std::string found = "none";
+        try {
+            matches(pattern, letters);
+        } catch (const Error& error) {
+            found = error.what();
+        }
+        const double seconds = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
+        EXPECT_NE(found.find("seconds of work, found more"), std::string::npos) << pattern << ": " << found;
+        EXPECT_LT(seconds, (test::is_sanitized() ? 40 : 2) * (1 + 2 * 400'000.0 / (1 << 20))) << pattern;
+    }
 }
 
 TEST(Allowance, EndsWorkThatTakesTooLong) {

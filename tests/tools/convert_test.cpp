@@ -10,6 +10,7 @@
 #include <cmath>
 #include <fstream>
 #include <gtest/gtest.h>
+#include <pthread.h>
 
 namespace {
 
@@ -364,6 +365,30 @@ TEST_F(CliConvert, ModelsRunInTheTypeThatIsAskedFor) {
     const std::string csv = run_program({"perplexity", in(), "--dtype", "q4_0", "--format", "csv"}).out;
     EXPECT_NE(csv, run_program({"perplexity", in(), "--format", "csv"}).out);
     EXPECT_EQ(csv, run_program({"perplexity", out(), "--format", "csv"}).out);
+}
+
+// OpenBLAS's variables of each thread take 60 KiB of it.
+TEST_F(CliConvert, AThreadWithASmallStackLoadsAGguf) {
+    if (is_instrumented()) GTEST_SKIP() << "a sanitizer needs more stack";
+    const std::string file = dir_ / "small.gguf";
+    expect_success(run_program({"convert", "weights/rope.safetensors", file}));
+    pthread_attr_t attributes;
+    ASSERT_EQ(pthread_attr_init(&attributes), 0);
+    ASSERT_EQ(pthread_attr_setstacksize(&attributes, 96 << 10), 0);
+    struct Loaded {
+        std::string file;
+        int vocabulary = 0;
+    } loaded{file};
+    const auto load = [](void* to) -> void* {
+        auto& own = *static_cast<Loaded*>(to);
+        own.vocabulary = Model::load(own.file).vocab_size();
+        return nullptr;
+    };
+    pthread_t thread;
+    ASSERT_EQ(pthread_create(&thread, &attributes, load, &loaded), 0);
+    pthread_join(thread, nullptr);
+    pthread_attr_destroy(&attributes);
+    EXPECT_EQ(loaded.vocabulary, Model::load("weights/rope.safetensors").vocab_size());
 }
 
 } // namespace

@@ -222,6 +222,8 @@ TEST(CliGenerate, TimingsGoToStderr) {
     EXPECT_TRUE(
         std::regex_search(outcome.err, std::regex("prompt: 2 tokens in .*\nordo: continuation: 3 tokens in .* s.*\n")))
         << outcome.err;
+    const Outcome one = run_program({"generate", "-p", "a", "-n", "1", "--temp", "0"}); // drawn from the prompt's pass
+    EXPECT_TRUE(std::regex_search(one.err, std::regex("continuation: 1 tokens in [0-9.]+ s; stopped by: "))) << one.err;
 }
 
 // ---- Encodings ------------------------------------------------------------------------------------------

@@ -115,6 +115,28 @@ TEST_F(HostileFiles, PatternsThatFillTheHeap) {
     expect_error(tokenize(std::string(1'000'000, 'a')), 4, "a pattern on a text of 1000000 bytes: heap limit exceeded");
 }
 
+// One word, newlines alone, and short lines, of 10 MB each.
+TEST(LongTexts, TakeFourTimesTheirSize) {
+    const TempDir dir;
+    constexpr std::size_t size = 10'000'000;
+    std::string lines;
+    while (lines.size() < size) lines += "a\n";
+    for (const std::string& text : {std::string(size, 'a'), std::string(size, '\n'), lines}) {
+        put_file(dir / "text", text);
+        for (const char* verb : {"tokenize", "generate", "logits", "embed", "perplexity"}) {
+            if (text == lines && std::string(verb) == "embed") continue; // a vector for each line
+            std::vector<std::string> words{verb, "-m", "weights/rope.safetensors", "-f", dir / "text"};
+            if (std::string(verb) == "perplexity") words.insert(words.end(), {"--max-tokens", "1000", "-q"});
+            const Outcome outcome = run_program(words);
+            EXPECT_FALSE(outcome.died || outcome.hung) << verb;
+            if (!is_instrumented()) {
+                EXPECT_LT(outcome.peak_kilobytes, static_cast<long>(((64u << 20) + 4 * size) >> 10))
+                    << verb << ' ' << text.substr(0, 2);
+            }
+        }
+    }
+}
+
 // 512 tokens begin at each letter. Looking for each by its letters would take 131,000 steps there.
 TEST_F(HostileFiles, TokensThatBeginEachOther) {
     change_tokenizer([](Json& t) {

@@ -2,6 +2,7 @@
 #include "tools/cli/machine.h"
 
 #include "tests/temp_dir.h"
+#include "tests/tools/child.h"
 #include "tools/cli/process.h"
 
 #include <algorithm>
@@ -31,6 +32,25 @@ TEST(Machine, AQuotaOfOneProcessorMeansOneThread) {
                                          {"100000000 100000", all}}) {
         test::put_file(root / "sys/fs/cgroup/a/cpu.max", quota);
         EXPECT_EQ(physical_cores(root.path()), threads) << quota;
+    }
+}
+
+// OpenMP binds the first thread before main() to one place.
+TEST(Machine, BoundThreadsAreAsManyAsThePlaces) {
+    const auto threads_with = [](const std::vector<std::pair<std::string, std::string>>& variables) {
+        const test::Outcome outcome = test::run_program({"--version"}, {.environment = variables});
+        const std::size_t end = outcome.out.find(" threads by default");
+        return end == outcome.out.npos ? 0 : std::stoi(outcome.out.substr(outcome.out.rfind(' ', end - 1)));
+    };
+    const int unbound = threads_with({});
+    EXPECT_GE(unbound, 1);
+    for (const auto& [name, value] : {std::pair("OMP_PROC_BIND", "true"),
+                                      {"OMP_PROC_BIND", "spread"},
+                                      {"OMP_PLACES", "cores"},
+                                      {"OMP_PLACES", "threads"},
+                                      {"GOMP_CPU_AFFINITY", "0-1023"}}) {
+        EXPECT_GE(threads_with({{name, value}}), unbound) << name << "=" << value;
+        EXPECT_EQ(threads_with({{name, value}, {"OMP_NUM_THREADS", "2"}}), threads_with({{"OMP_NUM_THREADS", "2"}}));
     }
 }
 

@@ -319,6 +319,12 @@ TEST_F(CliTrain, TheMethodIsRecorded) {
         EXPECT_NE(info.find(std::string("  ") + line + "\n"), std::string::npos) << line << '\n' << info;
 }
 
+TEST_F(CliTrain, NoStepsOfWarmUpMeansNone) {
+    expect_success(run_program(words({"-q", "--warmup-steps", "0"})));
+    const std::string info = run_program({"info", path("w.safetensors")}).out;
+    EXPECT_NE(info.find("recipe.warmup: 0 steps\n"), std::string::npos) << info;
+}
+
 TEST_F(CliTrain, ATerminalShowsOneLineThatIsGoneInTheEnd) {
     for (const int columns : {40, 80}) {
         const std::vector<std::string> long_enough = words({"--tokens", "128000"});

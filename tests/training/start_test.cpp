@@ -65,7 +65,9 @@ TEST(Schedule, CosineFallsFromTheWarmUpOn) {
     EXPECT_DOUBLE_EQ(s(10), 2);
     EXPECT_DOUBLE_EQ(s(60), 1.1);                                            // halfway: (1 + 0.1) / 2 of the peak
     EXPECT_NEAR(s(85), 2 * (0.1 + 0.9 * 0.5 * (1 - std::sqrt(0.5))), 1e-12); // cos(3 pi / 4)
+    EXPECT_GT(s(109), 0.2);                                                  // the last step
     EXPECT_DOUBLE_EQ(s(110), 0.2);
+    EXPECT_DOUBLE_EQ((Schedule{.peak = 2, .steps = 110, .warmup = 0}(0)), 2);
 }
 
 TEST(Schedule, StableFallsInALineAtTheEnd) {

@@ -3,17 +3,20 @@
 //   node browser.mjs FOLDER [URL]    FOLDER: build/web, which this program serves unless a URL is given
 import { createServer } from 'node:http';
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
-import { extname, join, normalize } from 'node:path';
+import { extname, join, normalize, resolve } from 'node:path';
 import { Chromium, find_chromium } from './chromium.mjs';
 
 const [folder, address] = process.argv.slice(2), pictures = process.env.PICTURES; // a folder for screenshots
 const types = { '.html': 'text/html', '.js': 'text/javascript', '.css': 'text/css', '.wasm': 'application/wasm',
   '.json': 'application/json' };
+let spoil = () => null; // another answer for a path: [status, type, text]
 const server = createServer(({ url }, answer) => {
   const path = decodeURIComponent(new URL(url, 'http://localhost').pathname);
   const file = join(folder, normalize(path === '/' ? '/index.html' : path));
   try {
     if (!statSync(file).isFile()) throw new Error('no file');
+    const spoilt = spoil(path, () => readFileSync(file, 'utf8'));
+    if (spoilt) return void answer.writeHead(spoilt[0], { 'content-type': spoilt[1] }).end(spoilt[2]);
     answer.writeHead(200, { 'content-type': types[extname(file)] ?? 'application/octet-stream' });
     answer.end(readFileSync(file));
   } catch { answer.writeHead(404).end(); }
@@ -35,7 +38,7 @@ const ready = {
   write: `/^Finished/.test(document.querySelector('#write .status').textContent)`,
   attention: `document.querySelectorAll('#attention tbody tr').length > 2`,
   encoding: `document.querySelectorAll('#encoding canvas').length === 3`,
-  order: `/^The order changes/.test(document.querySelector('#order .status').textContent)`,
+  order: `/^In this pair, the order changes/.test(document.querySelector('#order .status').textContent)`,
 };
 
 // Runs in the page: the faults of the view that is shown.
@@ -68,14 +71,14 @@ const text = (query) => `${$(query)}.textContent`, words = (query) => `${all(que
 const set = (query, value) => `{ const control = ${$(query)}; control.value = ${JSON.stringify(value)};
   for (const type of ['input', 'change']) control.dispatchEvent(new Event(type, { bubbles: true })); }`;
 
-async function test(name, width, dark, run) {
+async function test(name, width, dark, run, spoils = false) {
   const page = await chromium.page(width, 900, dark);
   try { await run(page); } catch (error) {
     check(name, error.message, 'no error');
     console.log(await page.evaluate(`${text('main > section:not([hidden])')}.replace(/\\s+/g, ' ').slice(-800)`));
   }
-  check(`${name}: the console`, page.errors, []);
-  const others = page.requests.filter((url) => !/^(data|blob|about):/.test(url) && !url.startsWith(base));
+  if (!spoils) check(`${name}: the console`, page.errors, []);
+  const others = page.requests.filter((url) => !/^(data|blob|about|file):/.test(url) && !url.startsWith(base));
   check(`${name}: requests to other machines`, others, []);
   await page.close();
 }
@@ -191,6 +194,61 @@ try {
     check('the same order changes nothing', await page.evaluate(text('.change b')), '0 %');
     await page.evaluate(set('#order-b', 'The cat bit the dog. The'));
     await page.until(`/more than their order: man, cat/.test(${text('#order .status')})`);
+  });
+
+  // What cannot start says so, after three seconds at most.
+  const no = /^The engine did not start/, never = /^The page has not started yet.*web server.*WebAssembly/s;
+  for (const [name, wrong, told] of [
+    ['a script of another type', (path, read) => path.endsWith('.js') && [200, 'text/plain', read()], never],
+    ['a worker of another type', (path, read) => path === '/worker.js' && [200, 'text/plain', read()], no],
+    ['no worker', (path) => path === '/worker.js' && [404, 'text/plain', ''], no],
+    ['no engine', (path) => path === '/ordo.js' && [404, 'text/plain', ''], no],
+    ['an engine that is a page', (path) => path === '/ordo.wasm' && [200, 'text/html', '<html>'], no],
+    ['no WebAssembly', (path, read) => path === '/worker.js' &&
+      [200, 'text/javascript', `delete globalThis.WebAssembly;${read()}`], /not start.*with WebAssembly, found none/]])
+    if (!address) await test(name, 1280, false, async (page) => {
+      spoil = wrong;
+      await page.open(base);
+      await page.until(`${told}.test(${$('#alert')}.innerText)`); // innerText has what is visible
+      spoil = () => null;
+    }, true);
+  await test('a page without a server', 1280, false, async (page) => {
+    await page.open(`file://${resolve(folder)}/index.html`);
+    await page.until(`${never}.test(${$('#alert')}.innerText)`);
+  }, true);
+
+  await test('odd addresses', 1280, false, async (page) => {
+    const at = async (hash, ready) => {
+      await page.open('about:blank');
+      await page.open(base + hash);
+      await page.until(ready, 60);
+    };
+    for (const hash of ['#toString', '#__proto__']) await at(`${hash}?e=none&n=20`, `!${$('#write')}.hidden`);
+    await at('#attention?e=alibi&l=-5&h=abc', ready.attention);
+    check('the first head', await page.evaluate(text('#attention .which')), 'Layer 1, head 1');
+    const places = `new Set(${all('#attention tbody .meter')}.map((bar) => bar.getBoundingClientRect().left)).size`;
+    check('the bars begin at one place', await page.evaluate(places), 1);
+    await at('#encoding?e=rope&theta=abc', ready.encoding);
+    check('theta', await page.evaluate(`Math.round(10 ** ${$('#encoding [name=theta]')}.value)`), 10000);
+    check('a factor without a scaling', await page.evaluate(`${$('#encoding [name=factor]')}.parentNode.hidden`));
+    await at('#encoding?e=foo', `/has the name foo/.test(${text('#alert')})`);
+    await at(`#write?e=none&n=20&p=${'x'.repeat(1 << 20)}`, `${$('#write-p')}.value.length === 2000`);
+    await at('#write?e=alibi&n=20', ready.write);
+    const dials = `[${$('#write-scaling')}.hidden, ${$('#write-factor')}.hidden]`;
+    check('no scaling without RoPE', await page.evaluate(dials), [true, true]);
+    await page.evaluate(`${$('#write [value=rope]')}.click()`);
+    check('no factor without a scaling', await page.evaluate(dials), [false, true]);
+  });
+
+  await test('a seventh chip', 1280, false, async (page) => {
+    await page.open(`${base}#write?e=none,rope,alibi,t5,sinusoidal,learned&n=600&end=on`);
+    await page.until(`!${$('.stop')}.disabled && ${text('.story')}.length > 40`, 60);
+    await page.evaluate(`${$('.stop')}.click()`);
+    await page.until(`/^Stopped: /.test(${text('#write .status')})`);
+    await page.evaluate(`${$('#write [value=cope]')}.click()`);
+    const still = `[/^At most 6/.test(${text('#write .status')}), ${$('.stop')}.disabled]`;
+    check('it restarts nothing', await page.evaluate(still), [true, true]);
+    check('it is not chosen', await page.evaluate(`${$('#write [value=cope]')}.checked`), false);
   });
 
   await test('files', 1280, false, async (page) => {

@@ -138,16 +138,10 @@ std::string read_prompt(const Arguments& arguments, LineEnds line_ends, std::siz
     return text;
 }
 
-std::vector<std::string> read_lines(const Arguments& arguments) {
+Lines read_lines(const Arguments& arguments) {
     std::string text = read_prompt(arguments, LineEnds::plain);
     unify_newlines(text);
-    std::vector<std::string> lines;
-    for (std::size_t at = 0; at <= text.size();) {
-        const std::size_t end = std::min(text.find('\n', at), text.size());
-        lines.push_back(text.substr(at, end - at));
-        at = end + 1;
-    }
-    return lines;
+    return Lines(std::move(text));
 }
 
 void check_written(std::span<const NamedFile> written, std::span<const NamedFile> read) {

@@ -5,6 +5,8 @@
 #include "tools/cli/options.h"
 
 #include <filesystem>
+#include <algorithm>
+#include <iterator>
 
 namespace ordo::tools {
 
@@ -46,8 +48,33 @@ enum class LineEnds { exact, plain };
 // added by editors or echo, is dropped. -p is exact. Throws Error(usage) if there is no text and stdin is a terminal.
 std::string read_prompt(const Arguments& arguments, LineEnds line_ends, std::size_t limit = 16u << 20);
 
-// The same line by line, without line ends.
-std::vector<std::string> read_lines(const Arguments& arguments);
+// The lines of a text, without line ends. They take no memory besides the text.
+class Lines {
+public:
+    explicit Lines(std::string text) : text_(std::move(text)) {}
+
+    class Iterator {
+    public:
+        explicit Iterator(const char* at, const char* end) : at_(at), end_(end) {}
+        std::string_view operator*() const { return {at_, static_cast<std::size_t>(stop() - at_)}; }
+        Iterator& operator++() {
+            at_ = stop() + 1;
+            return *this;
+        }
+        bool operator==(std::default_sentinel_t) const { return at_ > end_; }
+
+    private:
+        const char* stop() const { return std::find(at_, end_, '\n'); }
+        const char *at_, *end_;
+    };
+    Iterator begin() const { return Iterator(text_.data(), text_.data() + text_.size()); }
+    static std::default_sentinel_t end() { return {}; }
+    bool empty() const { return text_.find_first_not_of('\n') == text_.npos; } // each of them
+
+private:
+    std::string text_;
+};
+Lines read_lines(const Arguments& arguments);
 
 // A file of a command line: its name there, "IN" or "--corpus", and its path, "-" for stdin. An empty path means no
 // file.

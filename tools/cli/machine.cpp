@@ -36,7 +36,7 @@ int threads_of_environment() {
 int default_threads() {
     const int wanted = threads_of_environment();
     // Threads beyond the machine's hardware threads would only wait for each other.
-    const int logical = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+    const int logical = std::max({1, static_cast<int>(std::thread::hardware_concurrency()), omp_get_num_procs()});
     return wanted > 0 ? std::min(wanted, logical) : physical_cores();
 }
 
@@ -54,8 +54,11 @@ int physical_cores(const std::filesystem::path& root) {
         std::string siblings;
         cores.insert(file >> siblings ? siblings : "cpu" + number);
     }
+    // OpenMP has bound this thread to the first of its places (OMP_PROC_BIND, OMP_PLACES, GOMP_CPU_AFFINITY), and binds
+    // each further thread to one of them.
+    const int count = std::max(static_cast<int>(cores.size()), omp_get_num_places());
     const double quota = std::min(group_limits(root).processors + 0.5, double{max_threads});
-    return std::clamp(static_cast<int>(cores.size()), 1, std::max(1, static_cast<int>(quota)));
+    return std::clamp(count, 1, std::max(1, static_cast<int>(quota)));
 }
 
 void apply_common(const Arguments& arguments) {

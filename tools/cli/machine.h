@@ -34,7 +34,7 @@ static_assert(common_options[2].name == "quiet");
 inline constexpr OptionGroup plain_group{"Common", std::span(common_options).subspan(2)};
 
 // The cores that this process may use. Hardware threads of one core count once; the quotas of its control groups count,
-// rounded. root: the folder with proc/ and sys/.
+// rounded. At least one for each place of OpenMP. root: the folder with proc/ and sys/.
 int physical_cores(const std::filesystem::path& root = "/");
 
 // Applies the threads and the kernels of the common options.

@@ -6,13 +6,16 @@
 EMXX ?= em++
 WEB := build/web
 web_doors := $(wildcard tools/web/doors/*.cpp)
-web_engine := $(filter-out engine/examples/% engine/c/% engine/training/% engine/io/shipped.cpp $(arm64_kernels) \
+web_engine := $(filter-out engine/examples/% engine/c/% engine/training/% engine/io/shipped.cpp engine/core/stack.cpp $(arm64_kernels) \
   $(filter-out %/baseline.cpp,$(x86_kernels)) $(addprefix %/,$(notdir $(web_doors))), \
   $(wildcard engine/*.cpp engine/*/*.cpp engine/*/*/*.cpp models/*.cpp))
 web_sources := $(web_engine) $(web_doors) $(wildcard tools/web/*.cpp)
 ifneq ($(filter web test-web build/wasm/% $(WEB)/%,$(MAKECMDGOALS)),)
 # Several files at a time, as elsewhere.
-$(foreach w,$(shell tools/scripts/together.sh build/wasm web 6 $(filter-out $(ALONE) $(web_doors),$(web_sources))),$(eval web_$(subst =, := ,$w)))
+$(foreach w,$(shell dry=$(dry) tools/scripts/together.sh build/wasm web 6 $(filter-out $(ALONE) $(web_doors),$(web_sources))),$(eval web_$(subst =, := ,$w)))
+endif
+ifneq ($(dry),) # as if they were written
+$(sort $(foreach f,$(web_sources),$(if $(web_$f),build/wasm/$(web_$f).cpp))): ;
 endif
 WEB_OBJECTS := $(sort $(foreach f,$(web_sources),build/wasm/$(or $(web_$f),$(basename $f)).o))
 WEB_FLAGS := -std=c++20 -msimd128 -msse4.2 -fwasm-exceptions -fno-math-errno -DNDEBUG -DORDO_INTERNAL_GEMM \
@@ -41,8 +44,9 @@ build/wasm/%.o: %.cpp build/wasm/precompiled.pch
 build/wasm/%.o: build/wasm/%.cpp build/wasm/precompiled.pch
 	$(web_object)
 
+# The stack of older versions is 5 MB, of newer ones 64 kB; a text of a million letters passes through it as 4 MB.
 WEB_LINK := -O3 -fwasm-exceptions -sMODULARIZE=1 -sEXPORT_ES6=1 -sENVIRONMENT=web,worker -sALLOW_MEMORY_GROWTH=1 \
-  -sMAXIMUM_MEMORY=4GB -sFORCE_FILESYSTEM=1 -sEXPORTED_RUNTIME_METHODS=FS,ccall -sEXPORTED_FUNCTIONS=_malloc,_free
+  -sTOTAL_STACK=8MB -sMAXIMUM_MEMORY=4GB -sFORCE_FILESYSTEM=1 -sEXPORTED_RUNTIME_METHODS=FS,ccall,HEAPF32 -sEXPORTED_FUNCTIONS=_malloc,_free
 $(WEB)/ordo.js: $(WEB_OBJECTS)
 	@mkdir -p $(@D)
 	$(call say,LINK ,$@)

@@ -70,7 +70,7 @@ Metadata method(const Options& o) {
     Metadata m{
         {"recipe.optimizer", o.method == Method::muon ? "muon" : "adamw"},
         {"recipe.schedule", o.fall == Fall::stable ? "stable" : "cosine"},
-        {"recipe.warmup", o.warmup_steps > 0 ? std::to_string(o.warmup_steps) + " steps" : number_text(o.warmup)},
+        {"recipe.warmup", o.warmup_steps >= 0 ? std::to_string(o.warmup_steps) + " steps" : number_text(o.warmup)},
     };
     if (o.init.empty()) {
         m["recipe.initial.deviation"] = o.initial.deviation > 0 ? number_text(o.initial.deviation) : "1/sqrt(columns)";

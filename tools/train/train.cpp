@@ -134,7 +134,7 @@ Schedule Run::schedule() const {
         return static_cast<std::int64_t>(of_steps * static_cast<double>(steps_));
     };
     Schedule s{.peak = o_.lr, .least = o_.min_lr, .steps = steps_};
-    s.warmup = o_.warmup_steps > 0 ? o_.warmup_steps : share(o_.warmup);
+    s.warmup = o_.warmup_steps >= 0 ? o_.warmup_steps : share(o_.warmup);
     if (o_.fall == Fall::stable) s.decay = std::max<std::int64_t>(1, share(o_.decay));
     return s;
 }

@@ -28,10 +28,10 @@ struct Options {
     Method method = Method::adamw;
     double muon_scale = 1; // the learning rate of Muon's matrices, as a multiple of lr
     Fall fall = Fall::cosine;
-    double decay = 0.2;            // the fraction of steps over which lr falls with Fall::stable
-    double min_lr = 0.1;           // the final learning rate, as a fraction of lr
-    double warmup = 0.02;          // the fraction of steps over which lr rises
-    std::int64_t warmup_steps = 0; // the same in steps; 0: use the fraction
+    double decay = 0.2;             // the fraction of steps over which lr falls with Fall::stable
+    double min_lr = 0.1;            // the learning rate one step after the last, as a fraction of lr
+    double warmup = 0.02;           // the fraction of steps over which lr rises
+    std::int64_t warmup_steps = -1; // the same in steps; -1: use the fraction
     InitialMatrices initial;
     bool bf16_products = false;   // with weights, forward and backward, and Muon's; else f32
     double weight_decay = 0.1;    // on matrices only, not on vectors (AdamW)

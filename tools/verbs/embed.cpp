@@ -9,8 +9,6 @@
 #include "tools/model/weights.h"
 #include "tools/terminal/output.h"
 
-#include <algorithm>
-
 namespace ordo::tools {
 
 namespace embed_file {
@@ -55,9 +53,8 @@ int run(const Arguments& arguments) {
     const bool json = arguments.text("format") == "json";
     if (arguments.has("raw") && arguments.has("unit"))
         fail(ErrorCode::usage, "--raw: expected without --unit, found both");
-    const std::vector<std::string> lines = read_lines(arguments);
-    if (std::all_of(lines.begin(), lines.end(), [](const std::string& line) { return line.empty(); }))
-        fail(ErrorCode::usage, "embed: expected a text, found an empty one");
+    const Lines lines = read_lines(arguments);
+    if (lines.empty()) fail(ErrorCode::usage, "embed: expected a text, found an empty one");
     const Model model = open_model(arguments);
     const EmbedOptions wanted = options_of(arguments, model);
     if (arguments.has("verbose"))
@@ -66,7 +63,7 @@ int run(const Arguments& arguments) {
     JsonWriter out;
     std::size_t cut = 0, longest = 0; // lines that were cut, and their tokens
     out.begin_array();
-    for (const std::string& line : lines) {
+    for (const std::string_view line : lines) {
         if (line.empty()) continue;
         const EmbedText text = embed_text(model, line);
         if (text.left_out > 0) ++cut, longest = text.tokens.size();

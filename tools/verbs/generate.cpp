@@ -138,9 +138,9 @@ std::string shifts_text(int shifts, const Continuation& continuation) {
            (continuation.can_evict() ? "its keys renumbered" : "what stayed computed again");
 }
 
-std::string speed_text(const char* what, int tokens, double seconds) {
+std::string speed_text(const char* what, int tokens, int computed, double seconds) {
     std::string text = std::string(what) + std::to_string(tokens) + " tokens in " + fixed_text(seconds, 3) + " s";
-    if (tokens > 0 && seconds > 0) text += ", " + fixed_text(tokens / seconds, 1) + " tokens/s";
+    if (computed > 0 && seconds > 0) text += ", " + fixed_text(computed / seconds, 1) + " tokens/s";
     return text;
 }
 
@@ -194,8 +194,9 @@ int generate_one(const Arguments& arguments) {
     out.write(arrived);
     out.close();
     if (!request.quiet) {
-        write_message(speed_text("prompt: ", result.prompt_tokens - result.left_out, result.prefill_seconds));
-        write_message(speed_text("continuation: ", result.new_tokens, result.decode_seconds) +
+        const int read = result.prompt_tokens - result.left_out;
+        write_message(speed_text("prompt: ", read, read, result.prefill_seconds));
+        write_message(speed_text("continuation: ", result.new_tokens, result.new_tokens - 1, result.decode_seconds) +
                       "; stopped by: " + reason_text(stop_signal() ? StopReason::callback : result.reason) +
                       (!stop_signal() && result.reason == StopReason::full ? full_text(request) : ""));
         if (result.shifts > 0) write_message(shifts_text(result.shifts, continuation));

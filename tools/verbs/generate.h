@@ -65,8 +65,9 @@ void show_idle_options(const Arguments& arguments, const GenerateRequest& reques
 std::string full_text(const GenerateRequest& request);
 // "the context of 256 tokens was shifted 3 times, its keys renumbered"
 std::string shifts_text(int shifts, const Continuation& continuation);
-// "continuation: 128 tokens in 0.104 s, 1228.0 tokens/s"
-std::string speed_text(const char* what, int tokens, double seconds);
+// "continuation: 128 tokens in 0.104 s, 1228.0 tokens/s". computed: the tokens with a pass of their own, unlike the
+// first of a continuation, which is drawn from the prompt's logits; 0: no speed.
+std::string speed_text(const char* what, int tokens, int computed, double seconds);
 const char* reason_text(StopReason reason);
 
 int generate_side_by_side(const Arguments& arguments);

@@ -73,7 +73,7 @@ inline constexpr Option sampling_options[] = {
      .fallback = "0.8",
      .least = 0,
      .most = 1000,
-     .help = "The temperature; 0: the likeliest token."},
+     .help = "The temperature, applied after the other settings, as in llama.cpp; 0: the likeliest token."},
     {.name = "top-k",
      .kind = Kind::integer,
      .value = "K",
@@ -116,7 +116,8 @@ inline constexpr Option sampling_options[] = {
      .kind = Kind::seed,
      .value = "N",
      .least = -1,
-     .help = "The same seed gives the same text. Default and -1: a random seed, printed on stderr."},
+     .help = "The same seed gives the same text with any number of threads; another instruction set (--isa) may give "
+             "another, above all with quantised weights or caches. Default and -1: a random seed, printed on stderr."},
 };
 
 inline constexpr OptionGroup groups[] = {{"Prompt", prompt_options},

@@ -67,7 +67,8 @@ std::string loss_text(const Voice& voice) {
 
 std::string speed_of(const Voice& voice) {
     const Generation& result = *voice.result;
-    return result.new_tokens == 0 ? "0 tokens" : fixed_text(result.new_tokens / result.decode_seconds, 0) + " tokens/s";
+    if (result.new_tokens < 2) return result.new_tokens == 0 ? "0 tokens" : "1 token";
+    return fixed_text((result.new_tokens - 1) / result.decode_seconds, 0) + " tokens/s"; // the first is the prompt's
 }
 
 using Voices = std::span<Voice* const>;

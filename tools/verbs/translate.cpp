@@ -44,13 +44,13 @@ int run(const Arguments& arguments) {
     wanted.sampling.temperature = 0;
     wanted.from = arguments.text("from");
     wanted.to = arguments.text("to");
-    const std::vector<std::string> lines = read_lines(arguments);
+    const Lines lines = read_lines(arguments);
     const Model model = open_model(arguments);
     if (!model.has_encoder())
         fail(ErrorCode::usage, where_of(model),
              ": expected a model with an encoder, found one without; ordo generate continues a text");
     choose_threads(arguments, model);
-    for (const std::string& line : lines) {
+    for (const std::string_view line : lines) {
         if (line.empty()) {
             write_out("\n");
             continue;

@@ -57,7 +57,7 @@ function draw_reading() {
   const distance = (k) => el('small', {}, k === q ? 'itself' : `${q - k} back`);
   const row = (k) => el('tr', {}, el('th', { scope: 'row' }, words[k], distance(k)),
     el('td', {}, signed(plain(q, k))), el('td', {}, signed(added(q, k))),
-    el('td', {}, bar(weight(q, k), 'meter'), percent(weight(q, k))));
+    el('td', {}, bar(weight(q, k), 'meter'), el('span', { className: 'figure' }, percent(weight(q, k)))));
   const order = range(q + 1).sort((a, b) => weight(q, b) - weight(q, a));
   $('tbody', section).replaceChildren(...order.slice(0, 6).map(row));
 }
@@ -82,7 +82,8 @@ function show() {
     span.dataset.i = i;
     return span;
   }));
-  choose({ l: Math.min(state.l, found.layers - 1), h: Math.min(state.h, found.heads - 1) });
+  const within = (value, count) => Math.max(0, Math.min(Math.floor(value) || 0, count - 1));
+  choose({ l: within(state.l, found.layers), h: within(state.h, found.heads) });
 }
 
 async function compute() {

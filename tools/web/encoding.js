@@ -129,7 +129,7 @@ function draw_list(table) { // few columns, of which the first names the rows
   others.forEach((name, c) => {
     const points = range(rows).map((r) => [at(r, 0), at(r, c + 1)]), most = largest(points.map(([, v]) => v)) || 1;
     const line = ([x, v]) => el('tr', {}, el('th', { scope: 'row' }, `${first} ${number(x + from)}`),
-      el('td', {}, bar(Math.abs(v) / most, 'meter'), number(v)));
+      el('td', {}, bar(Math.abs(v) / most, 'meter'), el('span', { className: 'figure' }, number(v))));
     if (rows > 16) picture('list', { name }, (canvas, tint) => curves(canvas, [{ points, tint }], first, name));
     else pictures.append(el('table', { className: 'list' }, el('caption', {}, name), ...points.map(line)));
   });
@@ -161,6 +161,8 @@ async function update() {
       const control = $(`[name=${name}]`, form);
       if (control) control.parentNode.hidden = !used.split(' ').includes(name);
     }
+    const factor = $('[name=factor]', form); // RoPE's, which needs a scaling
+    if (factor && state.scaling) factor.parentNode.hidden = state.scaling === 'none';
     await draw(table, request);
     if (mine !== turn) return;
     redraw();

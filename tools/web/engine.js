@@ -5,6 +5,7 @@ export class Engine {
   #worker = new Worker(new URL('./worker.js', import.meta.url), { type: 'module' });
   #calls = new Map(); // id -> {resolve, reject, onEvent}
   #last = 0;
+  #failure = null; // of the worker, which then answers no call
 
   constructor() {
     this.#worker.onmessage = ({ data }) => {
@@ -16,13 +17,16 @@ export class Engine {
       else call.resolve(data.result);
     };
     this.#worker.onerror = (event) => {
-      for (const call of this.#calls.values()) call.reject(new Error(`worker.js: ${event.message || 'did not load'}`));
+      const reason = event.message || 'it, or ordo.js, did not load as text/javascript';
+      this.#failure = new Error(`worker.js: ${reason}`);
+      for (const call of this.#calls.values()) call.reject(this.#failure);
       this.#calls.clear();
     };
   }
 
   #call(method, args, onEvent) {
     return new Promise((resolve, reject) => {
+      if (this.#failure) return reject(this.#failure);
       this.#calls.set(++this.#last, { resolve, reject, onEvent });
       this.#worker.postMessage({ id: this.#last, method, args });
     });

@@ -55,9 +55,17 @@ export function fill(form, state) {
     if (value === undefined) continue;
     if (is_box(input)) input.checked = value.split(',').includes(input.value);
     else if (input.tagName === 'SELECT' && ![...input.options].some((option) => option.value === value)) continue;
-    else input.value = input.dataset.log ? Math.log10(value) : value;
+    else if (input.type === 'range') {
+      const place = input.dataset.log ? Math.log10(value) : Number(value || NaN);
+      if (Number.isFinite(place)) input.value = place;
+    } else input.value = input.maxLength > 0 ? value.slice(0, input.maxLength) : value;
   }
   say(form);
+}
+
+// Shows a control and its label only where it can act.
+export function offer(control, acts) {
+  for (const part of [control, ...control.labels]) part.hidden = !acts;
 }
 
 // Writes the value of each slider into the <output> of its label.

@@ -54,7 +54,8 @@ export async function enter({ e, a, b }) {
   status.textContent = !panels.length ? 'Write both sentences, and choose an encoding.'
     : others.length ? `The sentences differ in more than their order: ${others.join(', ')}.`
       : a.trim() === b.trim() ? 'Both sentences are the same. Swap two words in one of them.'
-        : changes.length < 2 ? '' : `The order changes ${changes[0][1]} most, and ${changes.at(-1)[1]} least.`;
+        : changes.length < 2 ? ''
+          : `In this pair, the order changes ${changes[0][1]} most, and ${changes.at(-1)[1]} least.`;
 }
 
 export function start(page) { app = page; }

@@ -35,12 +35,22 @@ const app = {
   },
 };
 
-const complain = (text) => { $('#alert').textContent = text; };
+const complain = (text) => { Object.assign($('#alert'), { className: '', textContent: text }); };
+
+// Leaves the encodings that a view offers in a state, or none. Returns the other names.
+function take_known(form, state) {
+  if (!state.e) return [];
+  const offered = $$('.chips input', form).map(({ value }) => value), names = state.e.split(',');
+  const known = names.filter((name) => offered.includes(name));
+  if (known.length) state.e = known.join(','); else delete state.e;
+  return names.filter((name) => !known.includes(name));
+}
 
 function go() {
-  const [name, query] = location.hash.slice(1).split('?'), view = name in views ? name : 'write';
+  const [name, query] = location.hash.slice(1).split('?'), view = Object.hasOwn(views, name) ? name : 'write';
   const state = Object.fromEntries(new URLSearchParams(query)), moved = current && current !== view;
-  const title = $(`#${view} h1`);
+  const title = $(`#${view} h1`), unknown = take_known(form_of(view), state);
+  complain(unknown.length ? `No encoding here has the name ${unknown.join(', ').slice(0, 80)}.` : '');
   hide_card();
   if (moved) views[current].leave?.();
   current = view;
@@ -76,14 +86,16 @@ async function open_file(file) {
 
 function listen(view) {
   const form = form_of(view);
+  let refused = false; // the chip of the next change event
   form.addEventListener('input', (event) => {
     const box = event.target.closest('.chips');
-    if (box && box.dataset.most !== '1' && $$(':checked', box).length > box.dataset.most) {
+    refused = Boolean(box && box.dataset.most !== '1' && $$(':checked', box).length > box.dataset.most);
+    if (refused) {
       event.target.checked = false;
       $(`#${view} .status`).textContent = `At most ${box.dataset.most} encodings write at the same time.`;
     } else views[view].change?.(app.update(view), event.target);
   });
-  form.addEventListener('change', ({ target }) => views[view].settle?.(app.update(view), target));
+  form.addEventListener('change', ({ target }) => { if (!refused) views[view].settle?.(app.update(view), target); });
   form.addEventListener('submit', (event) => { event.preventDefault(); views[view].enter(app.update(view)); });
   form.addEventListener('keydown', ({ key, ctrlKey, metaKey }) => {
     if (key === 'Enter' && (ctrlKey || metaKey)) form.requestSubmit();
@@ -123,4 +135,5 @@ const redraw = () => views[current]?.redraw?.();
 addEventListener('resize', redraw);
 matchMedia('(prefers-color-scheme: dark)').addEventListener('change', redraw);
 
+$('#alert').textContent = 'Loading the engine'; // shown if it takes long
 start().catch((error) => complain(`The engine did not start: ${error.message}`));

@@ -12,7 +12,11 @@ async function get(path) {
   return response;
 }
 
-const engine = get('ordo.wasm').then(async (response) => createOrdo({ wasmBinary: await response.arrayBuffer() }));
+async function begin() {
+  if (!globalThis.WebAssembly) throw new Error('expected a browser with WebAssembly, found none');
+  return createOrdo({ wasmBinary: await (await get('ordo.wasm')).arrayBuffer() });
+}
+const engine = begin();
 const shipped = get('models.json').then((response) => response.json());
 for (const promise of [engine, shipped]) promise.catch(() => {}); // the methods that wait get the error
 let ordo; // once `engine` is there
@@ -162,7 +166,7 @@ onmessage = async ({ data: { id, method, args } }) => {
     if (method !== 'models') ordo = await engine;
     postMessage({ id, result: await methods[method](id, ...args) });
   } catch (error) {
-    const trap = error instanceof WebAssembly.RuntimeError;
+    const trap = globalThis.WebAssembly && error instanceof WebAssembly.RuntimeError;
     postMessage({ id, error: trap ? `the engine ended: ${error.message}` : error.message });
   }
 };

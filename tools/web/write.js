@@ -1,11 +1,19 @@
 // SPDX-License-Identifier: MIT
 // Write: one prompt, continued by up to six models side by side.
 import { $, bar, el, encoding_of, hide_card, is_special, mark, number, percent } from './kit.js';
-import { rove, show_card, visible } from './kit.js';
+import { offer, rove, show_card, visible } from './kit.js';
 
 const section = $('#write'), status = $('.status', section), form = $('form', section), stop = $('.stop', section);
 const panels = new Map(); // by the key of their run
 let app, turn = 0, writing = false;
+
+const scales = ({ encoding }) => encoding_of(encoding) === 'rope' && !encoding.startsWith('pattern');
+// RoPE's scaling acts if a model has RoPE, and a factor if there is a scaling.
+function offer_scaling(state) {
+  const acts = app.named(state.e).some(scales);
+  offer(form.elements.scaling, acts);
+  offer(form.elements.factor, acts && state.scaling !== 'none');
+}
 
 // The texts to write. A model with RoPE writes a second one if a scaling is chosen.
 function runs(state) {
@@ -13,8 +21,8 @@ function runs(state) {
     scaling: '', ignore_end: state.end === 'on' }, [chosen] = form.elements.scaling.selectedOptions;
   const scaling = `scaling=${state.scaling},factor=${state.factor}`;
   return app.named(state.e).flatMap((model) => [{ model, options, title: model.name },
-    ...(state.scaling !== 'none' && encoding_of(model.encoding) === 'rope' && !model.encoding.startsWith('pattern')
-      ? [{ model, options: { ...options, scaling }, title: `${model.name}, ${chosen.text} × ${state.factor}` }] : [])])
+    ...(state.scaling !== 'none' && scales(model) ? [{ model, options: { ...options, scaling },
+      title: `${model.name}, ${chosen.text} × ${state.factor}` }] : [])])
     .map((run) => ({ ...run, key: JSON.stringify([run.model.file, run.title, run.options]) }));
 }
 
@@ -88,6 +96,7 @@ async function fill_panel(panel, { model, options }) {
 
 // Keeps the finished texts that are wanted again, and writes the others.
 export async function enter(state) {
+  offer_scaling(state);
   const wanted = runs(state), now = [...panels.values()], is_wanted = (key) => wanted.some((run) => run.key === key);
   if (writing && panels.size === wanted.length && [...panels.keys()].every(is_wanted)) return;
   const mine = ++turn;
@@ -112,11 +121,13 @@ export async function enter(state) {
     return panel.running = fill_panel(panel, run).finally(() => { panel.running = null; });
   }));
   if (mine !== turn) return;
+  const whole = writing;
   writing = false;
   stop.disabled = true;
   const made = fresh.flatMap(({ key }) => panels.get(key).tokens).filter(({ prompt }) => !prompt).length;
-  status.textContent = `Finished: ${number(made, 6)} tokens in ${number((performance.now() - begin) / 1000)} s. ` +
-    'The same beginning and seed give the same text again.';
+  status.textContent = `${whole ? 'Finished' : 'Stopped'}: ${number(made, 6)} tokens in ` +
+    `${number((performance.now() - begin) / 1000)} s.` +
+    (whole ? ' The same beginning and seed give the same text again.' : '');
 }
 
 function stop_all() {
@@ -128,5 +139,6 @@ export function start(page) {
   app = page;
   stop.addEventListener('click', stop_all);
 }
+export function change(state) { offer_scaling(state); }
 export function settle(state, control) { if (control.tagName !== 'TEXTAREA') enter(state); }
 export const leave = stop_all;

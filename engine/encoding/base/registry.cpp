@@ -89,11 +89,19 @@ bool is_registered(std::string_view name) {
 std::unique_ptr<Encoding> checked(OwnEncoding own) {
     if (!own.encoding)
         fail(ErrorCode::usage, "encoding: expected one, found a null pointer (the spec none has no encoding)");
+    const std::string name = "encoding " + printable(own.encoding->spec());
+    constexpr int most_state = 1 << 20; // floats
+    if (const int state = own.encoding->state_floats(); state < 0 || state > most_state)
+        fail(ErrorCode::usage, name, ": state_floats(): expected 0 to ", most_state, ", found ", state);
+    unsigned known = 0;
+    for (const MomentInfo& info : moments_of_a_pass) known |= info.moment;
+    if (const unsigned unknown = own.encoding->moments() & ~known; unknown != 0)
+        fail(ErrorCode::usage, name, ": moments(): expected a set of moments, found the unknown bits ", unknown);
     const unsigned missing = own.overridden & ~own.encoding->moments();
     for (const MomentInfo& info : moments_of_a_pass)
         if (missing & info.moment)
-            fail(ErrorCode::usage, "encoding ", printable(own.encoding->spec()), ": moments(): expected moment_",
-                 info.name, ", because the class overrides ", info.name, "(), found none");
+            fail(ErrorCode::usage, name, ": moments(): expected moment_", info.name, ", because the class overrides ",
+                 info.name, "(), found none");
     return std::move(own.encoding);
 }
 

@@ -122,10 +122,9 @@ void GgufParser::check_start() {
     }
     at_ = 4;
     const auto found = number<std::uint32_t>("version");
-    if (found == gguf_version) return;
+    if (found == gguf_version || found == 2) return; // version 3 only added the other byte order
     if (found == std::uint32_t{gguf_version} << 24) refuse("a big-endian GGUF file, which is not supported");
-    refuse("GGUF version ", found, ", expected ", gguf_version,
-           found == 1 || found == 2 ? "; convert the model again" : "");
+    refuse("GGUF version ", found, ", expected 2 or ", gguf_version, found == 1 ? "; convert the model again" : "");
 }
 
 std::uint64_t GgufParser::count(const char* what, std::size_t most, std::uint64_t least_bytes) {
