@@ -6,6 +6,7 @@
 #include "tools/cli/completion.h"
 #include "tools/cli/inputs.h"
 #include "tools/cli/machine.h"
+#include "tools/cli/mistakes.h"
 #include "tools/terminal/output.h"
 
 #include <cerrno>
@@ -43,6 +44,7 @@ int run_verb(const Verb& verb, std::span<const char* const> args) {
     const OpenedFiles opened; // no verb writes to them
     apply_common(arguments);
     check_encoding(arguments);
+    check_models(arguments);
     check_operand(arguments);
     return verb.run(arguments);
 }

@@ -3,6 +3,7 @@
 #include "tools/lab/lab.h"
 
 #include "core/error.h"
+#include "encoding/base/registry.h"
 #include "encoding/base/spec.h"
 #include "tools/measure/shapes.h"
 
@@ -82,6 +83,19 @@ void make_printable(Result& result) {
     }
 }
 
+// "angles, rotary, extension": the experiments that ask about an encoding by its name.
+std::string experiments_about(const std::string& encoding) {
+    std::string names;
+    for (const Experiment* experiment : list) {
+        std::string question(experiment->summary);
+        for (char& c : question)
+            if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+        if (question.find(encoding) != question.npos)
+            names += (names.empty() ? "" : ", ") + std::string(experiment->name);
+    }
+    return names;
+}
+
 } // namespace
 
 std::span<const Experiment* const> experiments() {
@@ -95,8 +109,14 @@ const Experiment& find_experiment(std::string_view name) {
         names.push_back(experiment->name);
     }
     const std::string_view near = nearest(name, names);
-    fail(ErrorCode::usage, "lab: unknown experiment '", printable(name), "'",
-         near.empty() ? std::string("; ordo lab lists them") : "; did you mean " + std::string(near) + "?");
+    std::string advice = near.empty() ? "ordo lab lists them" : "did you mean " + std::string(near) + "?";
+    if (name == "all") advice = "ordo lab report DIR runs all of them";
+    if (const std::string encoding = is_registered(name) ? std::string(name) : likely_name(name);
+        is_registered(encoding)) {
+        const std::string about = experiments_about(encoding);
+        advice = "ordo encodings " + encoding + " explains this encoding" + (about.empty() ? "" : ", as do ") + about;
+    }
+    fail(ErrorCode::usage, "lab: unknown experiment '", printable(name), "'; ", advice);
 }
 
 int Request::only(std::string_view option, int fallback, int most) const {

@@ -5,6 +5,7 @@
 #include "encoding/base/spec.h"
 #include "tools/cli/inputs.h"
 #include "tools/cli/machine.h"
+#include "tools/cli/mistakes.h"
 #include "tools/model/weights.h"
 #include "tools/terminal/line_reader.h"
 #include "tools/terminal/signals.h"
@@ -198,6 +199,8 @@ private:
         if (file.empty()) fail(ErrorCode::usage, "/model: expected a file, found nothing");
         ModelChoice choice = choice_;
         choice.file = unquoted(file);
+        if (const std::string meant = likely_model(choice.file.string(), "/encoding"); !meant.empty())
+            fail(ErrorCode::io, printable(choice.file.string()), ": there is no such file", meant);
         choice.encoding = "";
         choice.tokenizer.clear(); // it belongs to another model
         open(choice);
