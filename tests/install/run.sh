@@ -251,6 +251,15 @@ readme_encoding() {
         as_the_program 2 readme2 -m weights/none.safetensors --encoding alibi:max=0,scale=0.0625 --force-encoding -p 'Once upon a time'
 }
 check "README.md's encoding" readme_encoding
+# make run writes README.md's story, and the commands that it ends with work.
+first_run() {
+    make run >"$SCRATCH/run" 2>&1 || { cat "$SCRATCH/run" && return 1; }
+    story=$(sed -n 's/^\(Once upon a time, there was .*\) [.][.][.]$/\1/p' README.md)
+    [ -n "$story" ] && tr '\n' ' ' <"$SCRATCH/run" | grep -F "$story" >"$SCRATCH/told" &&
+        tail -n 3 "$SCRATCH/run" >"$SCRATCH/next" && grep -qx '  build/ordo generate -i' "$SCRATCH/next" &&
+        grep -qx '  make && build/ordo lab' "$SCRATCH/next" && sh -ec "$(head -n 1 "$SCRATCH/next")" | grep -q '^encoding: alibi$'
+}
+check 'make run' first_run
 check 'README.md has at most 130 lines' test "$(wc -l <README.md)" -le 130
 
 # A project of C alone, which has no compiler of C++.
