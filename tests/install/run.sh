@@ -96,7 +96,16 @@ staged() {
         same laid expected &&
         ! grep -rqF "$SCRATCH" "$SCRATCH/staged/usr/lib/pkgconfig" "$SCRATCH/staged/usr/lib/cmake"
 }
+readable() { # whatever the umask, also of a file that an earlier one hid
+    chmod 600 "$SCRATCH/staged/usr/share/man/man1/ordo.1"
+    for mask in 077 027; do
+        (umask $mask && make install PREFIX=/usr DESTDIR="$SCRATCH/staged" PYTHONDIR=lib/python3/dist-packages) || return 1
+        find "$SCRATCH/staged" \( -type d ! -perm 755 -o -type f ! -perm 644 ! -perm 755 \) | grep . && return 1
+    done
+    (umask 027 && make install PREFIX="$SCRATCH/masked/usr") && ! find "$SCRATCH/masked" \( -type d ! -perm 755 -o -type f ! -perm 644 ! -perm 755 \) | grep .
+}
 check 'make install DESTDIR=' staged
+check 'make install under umask 077 and 027' readable
 # The man page is valid: man and mandoc, if installed, give no warnings for it in 80 columns. bash completes the
 # program's options once it has read the completion file.
 page=$SCRATCH/staged/usr/share/man/man1/ordo.1
