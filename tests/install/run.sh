@@ -269,6 +269,16 @@ first_run() {
         grep -qx '  make && build/ordo lab' "$SCRATCH/next" && sh -ec "$(head -n 1 "$SCRATCH/next")" | grep -q '^encoding: alibi$'
 }
 check 'make run' first_run
+# The README trains on a text of its own, of which the text for measuring has no eight words in a row.
+own_text() {
+    grep -q 'train weights/train.txt' README.md && ! grep -q 'train weights/heldout' README.md &&
+        for file in train heldout; do
+            tr -cs '[:alnum:]' '\n' <"weights/$file.txt" | tr '[:upper:]' '[:lower:]' |
+                awk '{ for (i = 7; i > 0; --i) w[i] = w[i - 1]; w[0] = $0; line = w[7]; for (i = 6; i >= 0; --i) line = line " " w[i]; if (NR > 7) print line }' |
+                sort -u >"$SCRATCH/$file" || return 1
+        done && [ "$(wc -l <"$SCRATCH/train")" -gt 10000 ] && ! comm -12 "$SCRATCH/train" "$SCRATCH/heldout" | grep .
+}
+check "README.md's text for training" own_text
 check 'README.md has at most 130 lines' test "$(wc -l <README.md)" -le 130
 
 # A project of C alone, which has no compiler of C++.

@@ -5,8 +5,12 @@
 #include "core/error.h"
 #include "encoding/base/registry.h"
 #include "encoding/base/spec.h"
+#include "tools/lab/shipped/trained.h"
 #include "tools/measure/shapes.h"
+#include "tools/model/weights.h"
+#include "tools/train/record.h"
 
+#include <algorithm>
 #include <set>
 
 namespace ordo::lab {
@@ -96,6 +100,28 @@ std::string experiments_about(const std::string& encoding) {
     return names;
 }
 
+// A loss on the training text is no loss on other texts.
+void warn_of_learned_text(const Experiment& experiment, const Request& request, Result& result) {
+    for (const std::string_view option : {"model", "corpus"})
+        if (std::find(experiment.options.begin(), experiment.options.end(), option) == experiment.options.end()) return;
+    if (!request.arguments.has("model")) return;
+    std::string names, name;
+    try {
+        const std::filesystem::path text =
+            request.arguments.has("corpus") ? request.arguments.text("corpus") : weights_file("heldout.txt").string();
+        name = printable(text.filename().string());
+        for (const Trained& model : trained_models(request))
+            if (train::learned_from(tools::read_facts(model.file).record, text))
+                names += (names.empty() ? "" : ", ") + model.name;
+    } catch (const Error&) { // no weights, but results of tasks, which compare joins
+        return;
+    }
+    if (names.empty()) return;
+    result.answer += " But " + name + " is a training text, so this says nothing about other texts.";
+    result.found.insert(result.found.begin(), "NOT HELD OUT: " + names + " learned from " + name +
+                                                  "; --corpus gives a text that they have not seen.");
+}
+
 } // namespace
 
 std::span<const Experiment* const> experiments() {
@@ -139,6 +165,7 @@ std::vector<std::string> Request::encodings(const std::string& fallback) const {
 
 Result run(const Experiment& experiment, const Request& request) {
     Result result = experiment.run(request);
+    warn_of_learned_text(experiment, request, result);
     expect(!result.answer.empty(), experiment, "result", "an answer to its question");
     std::set<std::string> names;
     for (const NamedFigures& table : result.tables) {

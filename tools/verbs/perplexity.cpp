@@ -16,6 +16,7 @@
 #include "tools/terminal/output.h"
 #include "tools/terminal/wide_table.h"
 #include "tools/train/documents.h"
+#include "tools/train/record.h"
 
 #include <algorithm>
 #include <cmath>
@@ -165,6 +166,8 @@ int run(const Arguments& arguments) {
     const Model model = open_model(arguments);
     if (impl_of(model).blueprint.bidirectional())
         fail(ErrorCode::usage, "perplexity: a bidirectional model does not predict the next token");
+    if (!arguments.has("quiet") && train::learned_from(impl_of(model).metadata, file))
+        write_message("warning: the model learned from this text, so its loss here says nothing about other texts");
     if (lengths.empty()) lengths = {model.context()};
     std::string refused;
     for (const std::int64_t length : lengths)
