@@ -144,18 +144,23 @@ $(BUILD)/libordo.so: $(call objects,$(LIB_SOURCES)) $(EXPORTS)
 	$(call say,LINK ,$@)
 	$(link) -shared -Wl,-z,nodelete -Wl,-soname,$(SONAME) -Wl,--version-script=$(EXPORTS) -Wl,--no-undefined $(LIBS) -o $@
 
-$(BUILD)/ordo: $(call objects,tools/main.cpp) $(BUILD)/libquick.a
+# The libraries' checksum in each program: ordo warns of a program that was built with others.
+$(BUILD)/build.o: $(BUILD)/libquick.a
+	$(Q)printf 'extern "C" { extern const char ordo_build[]; const char ordo_build[] = "ordo build %s"; }' "$$(cksum <$<)" | \
+	  $(CXX) $(MODE_FLAGS) -x c++ -c -o $@ -
+
+$(BUILD)/ordo: $(call objects,tools/main.cpp) $(BUILD)/build.o $(BUILD)/libquick.a
 	$(call say,LINK ,$@)
 	$(link) $(LIBS) $(TOOL_LIBS) -o $@
 	@[ $(BUILD) != build/release ] || ln -sfn release/ordo build/ordo
 
 # `ordo train` and `ordo bench`, which `ordo` starts.
-$(BUILD)/ordo-train $(BUILD)/ordo-bench: $(BUILD)/ordo-%: $(BUILD)/tools/%.o $(BUILD)/libtools.a $(BUILD)/libordo.a
+$(BUILD)/ordo-train $(BUILD)/ordo-bench: $(BUILD)/ordo-%: $(BUILD)/tools/%.o $(BUILD)/build.o $(BUILD)/libtools.a $(BUILD)/libordo.a
 	$(call say,LINK ,$@)
 	$(link) $(LIBS) $(TOOL_LIBS) -o $@
 
 # The experiments, which `ordo lab` starts.
-$(BUILD)/ordo-lab: $(call objects,tools/lab/main.cpp) $(BUILD)/liblab.a $(BUILD)/libtools.a $(BUILD)/libordo.a
+$(BUILD)/ordo-lab: $(call objects,tools/lab/main.cpp) $(BUILD)/build.o $(BUILD)/liblab.a $(BUILD)/libtools.a $(BUILD)/libordo.a
 	$(call say,LINK ,$@)
 	$(link) $(LIBS) $(TOOL_LIBS) -o $@
 
@@ -203,8 +208,10 @@ tidy: $(TIDIED)
 run: ## install what is missing, build, and write a story
 	@tools/scripts/install_packages.sh $(RUN_PACKAGES)
 	@rm -f $(BUILD)/steps
-	@$(MAKE) program STEPS="$$($(MAKE) -n program V=1 STEPS= | grep -c '^echo')"
-	@$(BUILD)/ordo generate -p "$(PROMPT)" -n 256
+	@begin=$$(date +%s); $(MAKE) program STEPS="$$($(MAKE) -n program V=1 STEPS= | grep -c '^echo')" && \
+	  echo "make run: built in $$(($$(date +%s) - begin)) s" && $(BUILD)/ordo generate -p "$(PROMPT)" -n 256 -s 1
+	@printf '\n%s\n' 'Try next:' '  build/ordo generate -p "$(PROMPT)" -n 60 -s 1 --encodings none,rope,alibi' \
+	  '  build/ordo generate -i' '  make && build/ordo lab'
 
 test: ## install what is missing, build, and prove everything; MODE=asan or tsan under a sanitizer
 	@tools/scripts/install_packages.sh $(TEST_PACKAGES)

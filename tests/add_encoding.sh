@@ -11,7 +11,7 @@ copy=$(mktemp -d)
 trap 'rm -rf "$copy"' EXIT
 kinds='rows bias row state'
 
-git ls-files -z | xargs -0 cp --parents -pt "$copy"
+{ git ls-files -z 2>/dev/null || find . -path ./build -prune -o -type f -print0; } | xargs -0 cp --parents -pt "$copy"
 [ ! -d build/release ] || { mkdir "$copy/build" && cp -a build/release "$copy/build/"; }
 cd "$copy"
 

@@ -17,8 +17,10 @@ const Architecture& find(std::string_view name, std::string_view where, const ch
             if (own == name) return each;
             known.push_back(own);
         }
-    std::sort(known.begin(), known.end());
-    fail(ErrorCode::model, where, ": '", key, "': expected ", one_of(name, known), "; found '", printable(name), "'");
+    const std::string_view near = nearest(name, known, 4); // lama: llama, but not deberta: roberta
+    fail(ErrorCode::model, where, ": '", key, "': found '", printable(name), "', which is not supported",
+         near.empty() ? "" : "; did you mean ", near, near.empty() ? "" : "?",
+         "; ordo info --families lists the names that are");
 }
 
 } // namespace

@@ -19,7 +19,8 @@ check() { # WHAT COMMAND ...
     fi
 }
 
-check 'make deb' make deb DEB="$SCRATCH/ordo.deb"
+under() { (umask "$1" && shift && "$@"); }
+check 'make deb' under 077 make deb DEB="$SCRATCH/ordo.deb"
 dpkg-deb -c "$SCRATCH/ordo.deb" 2>/dev/null | awk '{ print $6 }' >"$SCRATCH/content"
 has() { for file; do grep -qxE "./$file" "$SCRATCH/content" || { echo "no $file"; return 1; }; done; }
 check 'it has the program, the library, weights and help' has usr/bin/ordo 'usr/lib/[^/]*/libordo.so.[0-9.]*' \
@@ -28,7 +29,17 @@ check 'it has the program, the library, weights and help' has usr/bin/ordo 'usr/
     usr/share/doc/ordo/copyright
 owned() { ! dpkg-deb -c "$SCRATCH/ordo.deb" | grep -v ' root/root '; }
 check 'its files belong to root' owned
-needs() { dpkg-deb -f "$SCRATCH/ordo.deb" Depends | grep -E 'libc6.*libopenblas0-openmp.*libpcre2-8-0.*libutf8proc'; }
+readable() { # whatever the umask
+    { dpkg-deb -c "$SCRATCH/ordo.deb" && dpkg-deb --ctrl-tarfile "$SCRATCH/ordo.deb" | tar tv; } | cut -c 1-10 | sort -u >"$SCRATCH/modes" &&
+        printf '%s\n' -rw-r--r-- -rwxr-xr-x drwxr-xr-x lrwxrwxrwx | diff - "$SCRATCH/modes"
+}
+check 'all may read its files' readable
+needs() { # and which versions of them
+    dpkg-deb -f "$SCRATCH/ordo.deb" Depends | tr ',' '\n' | sort >"$SCRATCH/depends"
+    for package in libc6 libgomp1 libopenblas0-openmp libpcre2-8-0 libstdc++6 libutf8proc2; do
+        grep -E "^ ?$package \(>= [0-9].*\)$" "$SCRATCH/depends" || { cat "$SCRATCH/depends"; return 1; }
+    done
+}
 check 'it depends on the libraries' needs
 
 if [ -d "${ORDO_TEST_ROOT:-/absent}" ] && [ "$(id -u)" -eq 0 ]; then

@@ -267,7 +267,7 @@ TEST(GgufSource, RefusesListsThatTakeTooMuchTogether) {
 }
 
 TEST(GgufSource, G22RefusesArchitecturesAndKeys) {
-    expect_refused_with("general.architecture", GgufValue::of("lama"), "(nearest: llama); found 'lama'");
+    expect_refused_with("general.architecture", GgufValue::of("lama"), "not supported; did you mean llama?");
     expect_refused_with("general.architecture", GgufValue::of("gptj"),
                         "'gptj' is not read from a GGUF file; the same model works as a directory of Hugging Face's");
     expect_refused_with("general.architecture", GgufValue::of(one), "expected a string, found u32 1");

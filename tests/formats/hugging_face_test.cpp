@@ -92,7 +92,20 @@ TEST_F(HuggingFace, ConfigsThatAreNoJsonAreRefused) {
     put_file(folder_ / "config.json", "{}");
     expect_refused("'model_type' is missing");
     put_file(folder_ / "config.json", "{\"model_type\": \"mamba\"}");
-    expect_refused("found 'mamba'");
+    expect_refused("'model_type': found 'mamba', which is not supported; ordo info --families");
+    // A slip of the pen is near; another family is not.
+    for (const auto& [type, near] : {std::pair{"lama", "llama"},
+                                     {"gpt-neox", "gpt_neox"},
+                                     {"olmo", "olmo2"},
+                                     {"codegen", ""},
+                                     {"deberta", ""},
+                                     {"albert", ""},
+                                     {"mamba2", ""},
+                                     {"gpt", ""}}) {
+        put_file(folder_ / "config.json", "{\"model_type\": \"" + std::string(type) + "\"}");
+        expect_refused(std::string("found '") + type + "', which is not supported; " +
+                       (*near ? std::string("did you mean ") + near + "?; " : "") + "ordo info --families");
+    }
 }
 
 TEST_F(HuggingFace, SizesOutOfRangeAreRefused) {

@@ -96,7 +96,16 @@ staged() {
         same laid expected &&
         ! grep -rqF "$SCRATCH" "$SCRATCH/staged/usr/lib/pkgconfig" "$SCRATCH/staged/usr/lib/cmake"
 }
+readable() { # whatever the umask, also of a file that an earlier one hid
+    chmod 600 "$SCRATCH/staged/usr/share/man/man1/ordo.1"
+    for mask in 077 027; do
+        (umask $mask && make install PREFIX=/usr DESTDIR="$SCRATCH/staged" PYTHONDIR=lib/python3/dist-packages) || return 1
+        find "$SCRATCH/staged" \( -type d ! -perm 755 -o -type f ! -perm 644 ! -perm 755 \) | grep . && return 1
+    done
+    (umask 027 && make install PREFIX="$SCRATCH/masked/usr") && ! find "$SCRATCH/masked" \( -type d ! -perm 755 -o -type f ! -perm 644 ! -perm 755 \) | grep .
+}
 check 'make install DESTDIR=' staged
+check 'make install under umask 077 and 027' readable
 # The man page is valid: man and mandoc, if installed, give no warnings for it in 80 columns. bash completes the
 # program's options once it has read the completion file.
 page=$SCRATCH/staged/usr/share/man/man1/ordo.1
@@ -269,6 +278,25 @@ readme_encoding() {
         as_the_program 2 readme2 -m weights/none.safetensors --encoding alibi:max=0,scale=0.0625 --force-encoding -p 'Once upon a time'
 }
 check "README.md's encoding" readme_encoding
+# make run writes README.md's story, and the commands that it ends with work.
+first_run() {
+    make run >"$SCRATCH/run" 2>&1 || { cat "$SCRATCH/run" && return 1; }
+    story=$(sed -n 's/^\(Once upon a time, there was .*\) [.][.][.]$/\1/p' README.md)
+    [ -n "$story" ] && tr '\n' ' ' <"$SCRATCH/run" | grep -F "$story" >"$SCRATCH/told" &&
+        tail -n 3 "$SCRATCH/run" >"$SCRATCH/next" && grep -qx '  build/ordo generate -i' "$SCRATCH/next" &&
+        grep -qx '  make && build/ordo lab' "$SCRATCH/next" && sh -ec "$(head -n 1 "$SCRATCH/next")" | grep -q '^encoding: alibi$'
+}
+check 'make run' first_run
+# The README trains on a text of its own, of which the text for measuring has no eight words in a row.
+own_text() {
+    grep -q 'train weights/train.txt' README.md && ! grep -q 'train weights/heldout' README.md &&
+        for file in train heldout; do
+            tr -cs '[:alnum:]' '\n' <"weights/$file.txt" | tr '[:upper:]' '[:lower:]' |
+                awk '{ for (i = 7; i > 0; --i) w[i] = w[i - 1]; w[0] = $0; line = w[7]; for (i = 6; i >= 0; --i) line = line " " w[i]; if (NR > 7) print line }' |
+                sort -u >"$SCRATCH/$file" || return 1
+        done && [ "$(wc -l <"$SCRATCH/train")" -gt 10000 ] && ! comm -12 "$SCRATCH/train" "$SCRATCH/heldout" | grep .
+}
+check "README.md's text for training" own_text
 check 'README.md has at most 130 lines' test "$(wc -l <README.md)" -le 130
 
 # A project of C alone, which has no compiler of C++.

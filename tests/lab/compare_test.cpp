@@ -4,6 +4,7 @@
 #include "tests/tools/child.h"
 #include "tools/lab/shipped/compare_runs.h"
 #include "tools/model/weights.h"
+#include "tools/train/sha256.h"
 
 #include <cstring>
 #include <functional>
@@ -225,6 +226,53 @@ TEST_F(LabCompare, AnotherProcessorIsNamedAndStaysControlled) {
     const Result result = compare({"here", "moved"});
     EXPECT_TRUE(says(result, "Only the encoding and the seed differ between the 2 files"));
     EXPECT_TRUE(says(result, "1 run on Another CPU, 1 run on Some CPU with some kernels"));
+}
+
+// A loss on the training text says nothing about other texts.
+TEST_F(LabCompare, ATextThatAModelLearnedFromIsNamed) {
+    const std::string digest = sha256(text);
+    put_file(path("learned"), with_entry(file_content(path("none-1")), "corpus.sha256", digest));
+    put_file(path("finished"), with_entry(file_content(path("none-2")), "finish.sha256", digest));
+    const Result result = compare({"rope-1", "learned", "finished"});
+    EXPECT_TRUE(says(result, "NOT HELD OUT: learned, finished learned from text.txt"));
+    EXPECT_TRUE(has(result.answer, "But text.txt is a training text, so this says nothing about other texts."));
+    const Result other = compare({"rope-1", "learned"}, "two.txt");
+    EXPECT_FALSE(says(other, "NOT HELD OUT"));
+    EXPECT_FALSE(has(other.answer, "training text"));
+}
+
+Group group_of_losses(const std::string& name, const std::vector<double>& losses, int seed) {
+    Group group{name, name, {}};
+    for (const double loss : losses) group.runs[std::to_string(seed++)].nll = loss;
+    return group;
+}
+Result judged(const std::vector<Group>& groups) {
+    Result result;
+    judge(groups, result);
+    return result;
+}
+
+TEST(LabCompareRuns, WithoutNoneTheAnswerComparesTheEncodingsThatThereAre) {
+    const Group a = group_of_losses("a", {1, 2, 3}, 1);
+    const std::string alike = judged({a, group_of_losses("b", {1.5, 2.5, 3.5}, 1)}).answer,
+                      apart = judged({a, group_of_losses("b", {11, 12, 13}, 1)}).answer,
+                      alone = judged({group_of_losses("a", {1}, 1), group_of_losses("b", {2}, 1)}).answer;
+    EXPECT_TRUE(alike.ends_with(". Chance alone could explain the differences.")) << alike;
+    EXPECT_TRUE(apart.ends_with(". Better by more than chance: a than b.")) << apart;
+    EXPECT_TRUE(has(alone, "one seed, so chance alone could explain the differences.")) << alone;
+    for (const std::string& answer : {alike, apart, alone}) EXPECT_FALSE(has(answer, "no encoding")) << answer;
+}
+
+// Deviations from the means of encodings: -1, 0, 1 and -2, 0, 2. The squares of their sums by seed are 18, of which 10
+// are the deviations' own.
+TEST(LabCompareRuns, SharedSeedsAreNotPairedAndTheAnswerSaysWhy) {
+    const Group a = group_of_losses("a", {1, 2, 3}, 1);
+    EXPECT_TRUE(
+        says(judged({a, group_of_losses("b", {4, 6, 8}, 1)}), "share their seeds, and so the order of the texts"));
+    EXPECT_TRUE(says(judged({a, group_of_losses("b", {4, 6, 8}, 1)}), "Here their correlation is 0.8."));
+    EXPECT_TRUE(says(judged({a, group_of_losses("b", {8, 6, 4}, 1)}), "Here their correlation is -0.8."));
+    EXPECT_FALSE(says(judged({a, group_of_losses("b", {4, 6, 8}, 2)}), "share their seeds"));
+    EXPECT_FALSE(says(judged({a, group_of_losses("b", {4}, 1)}), "share their seeds"));
 }
 
 TEST_F(LabCompare, ShortDocumentsLeaveTheLongerWindowsOut) {

@@ -313,12 +313,33 @@ TEST(CliGenerate, WeightsAreFoundBesideAnInstalledProgram) {
     expect_error(run_program({"generate", "-p", "a"}, conditions), 5, "no weights found in ");
 }
 
+// A verb with a program of its own.
 TEST(CliLab, AMissingProgramIsNamed) {
     const TempDir folder;
     std::filesystem::copy_file(program_path(), folder / "ordo");
     for (const std::vector<std::string>& words : {std::vector<std::string>{"lab"}, {"help", "lab"}})
         expect_error(run_program(words, {.program = (folder / "ordo").string()}), 5,
-                     (folder / "ordo-lab").string() + ": No such file or directory (make builds it)");
+                     "lab: not built yet: run make (it builds " + (folder / "ordo-lab").string());
+}
+
+TEST(CliLab, AProgramOfAnotherBuildIsSaidToBeOlderOrNewer) {
+    const TempDir folder;
+    std::filesystem::copy_file(program_path(), folder / "ordo");
+    const std::filesystem::path lab = folder / "ordo-lab";
+    const auto warned = [&](const std::vector<std::string>& words) {
+        const Outcome outcome = run_program(words, {.program = (folder / "ordo").string()});
+        expect_success(outcome);
+        return outcome.err;
+    };
+    std::filesystem::copy_file(std::filesystem::path(program_path()).parent_path() / "ordo-lab", lab);
+    EXPECT_EQ(warned({"lab"}), "");
+    put_file(lab, "#!/bin/sh\necho a lab\n");
+    const auto now = std::filesystem::last_write_time(folder / "ordo");
+    std::filesystem::last_write_time(lab, now - std::chrono::hours(1));
+    EXPECT_EQ(warned({"lab"}), "ordo: warning: ordo-lab is older than ordo: run make\n");
+    EXPECT_EQ(warned({"lab", "-q"}), "");
+    std::filesystem::last_write_time(lab, now + std::chrono::hours(1));
+    EXPECT_EQ(warned({"lab"}), "ordo: warning: ordo-lab is newer than ordo: run make\n");
 }
 
 } // namespace

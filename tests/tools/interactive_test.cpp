@@ -146,6 +146,37 @@ TEST(CliInteractive, AContextThatIsFullOrWasShiftedIsNamedWithItsSize) {
         << shifted.err;
 }
 
+TEST(CliInteractive, TheHelpAndTheOpeningSayThatATextIsAdded) {
+    EXPECT_NE(said("/help\n").find("added to\nthe story so far; /new begins another"), std::string::npos);
+    const Watched watched = run_in_terminal({"generate", "-i"}, 100, {}, {{"TERM", "dumb"}},
+                                            [](const std::string&) { return std::string("\x04"); });
+    EXPECT_NE(watched.written.find("each text is added to the story so far, and /new begins another"),
+              std::string::npos)
+        << watched.written;
+    EXPECT_EQ(watched.written.find("\033[?2004h"), std::string::npos); // a dumb terminal has no paste to mark
+}
+
+// A terminal marks a paste, whose lines are one text. What it writes meanwhile is not marked.
+TEST(CliInteractive, APasteIsOneText) {
+    int typed = 0;
+    const auto type = [&](const std::string& written) -> std::string {
+        const char* const keys[] = {"\033[200~a\r\xc3\xa9\r/again\rm\r\033[201~", "\r", "/quit\r"};
+        const char* const after[] = {"> ", "/again", "nop"};
+        if (typed == 3 || written.find(after[typed]) == std::string::npos) return "";
+        std::this_thread::sleep_for(std::chrono::milliseconds(1000)); // as below
+        return keys[typed++];
+    };
+    const Watched watched = run_in_terminal(words, 80, {}, {{"TERM", "xterm"}}, type);
+    EXPECT_EQ(watched.code, 0) << watched.written;
+    const std::string& written = watched.written;
+    const std::size_t text = written.find("nop");
+    ASSERT_NE(text, std::string::npos) << written;
+    EXPECT_EQ(written.find("bcd"), std::string::npos) << written; // no line was a text of its own
+    EXPECT_LT(written.find("\033[?2004h"), written.find("\033[?2004l"));
+    EXPECT_LT(written.find("\033[?2004l"), text);
+    EXPECT_GT(written.find("\033[?2004h", text), text);
+}
+
 // Ctrl-C stops the text, and the program asks for the next one. Ctrl-D ends the program as usual.
 TEST(CliInteractive, CtrlCStopsATextAndNotTheProgram) {
     for (const auto& [terminal, end] :

@@ -90,11 +90,8 @@ TEST(CliPerplexity, TheSameFiguresForAnyNumberOfThreads) {
 }
 
 TEST(CliPerplexity, LengthsThatTheEncodingCannotReachAreRefused) {
-    const Outcome outcome =
-        run_program({"perplexity", "-q", "--encoding", "learned", "--length", "64,65,1000", "--format", "csv"});
-    EXPECT_EQ(outcome.code, 4);
-    EXPECT_EQ(std::count(outcome.out.begin(), outcome.out.end(), '\n'), 2); // the header and the row of 64
-    EXPECT_NE(outcome.err.find("length 65, 1000: expected at most 64"), std::string::npos) << outcome.err;
+    expect_error(run_program({"perplexity", "-q", "--encoding", "learned", "--length", "64,65,1000"}), 4,
+                 "length 65, 1000: expected at most 64"); // before anything is measured
     expect_error(run_program({"perplexity", "-q", "--encoding", "learned", "--length", "65"}), 4, "65");
     expect_success(run_program({"perplexity", "-q", "--encoding", "alibi", "--length", "4194304"}));
 }

@@ -133,6 +133,11 @@ TEST_F(CliTrain, WritesWeightsThatTheOtherVerbsRead) {
         std::string(json["record"]["processor"]).ends_with(std::string(" with ") + kernels().name + " kernels"));
     EXPECT_EQ(info.out.find(dir_.path().string()), std::string::npos); // no paths anywhere
     expect_success(run_program({"generate", path("w.safetensors"), "-p", "The", "-n", "5"}));
+    const auto warnings = [&](const char* text) {
+        return run_program({"perplexity", path("w.safetensors"), "-f", path(text), "--max-tokens", "9"}).err;
+    };
+    EXPECT_NE(warnings("text.txt").find("warning: the model learned from this text"), std::string::npos);
+    EXPECT_EQ(warnings("val.txt"), "");
 }
 
 TEST_F(CliTrain, OptionsAreRefusedBeforeAnythingIsRead) {

@@ -2,12 +2,15 @@
 #include "tools/cli/dispatch.h"
 
 #include "core/error.h"
+#include "io/file.h"
 #include "io/opened_files.h"
 #include "tools/cli/completion.h"
 #include "tools/cli/inputs.h"
 #include "tools/cli/machine.h"
+#include "tools/cli/mistakes.h"
 #include "tools/terminal/output.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <exception>
@@ -15,6 +18,9 @@
 #include <new>
 #include <unistd.h>
 #include <vector>
+
+// Of the libraries in this program. The Makefile links it into each program; the tests have none.
+extern "C" [[gnu::weak]] const char ordo_build[];
 
 namespace ordo::tools {
 
@@ -24,19 +30,36 @@ std::string help_of(const Verb& verb, const Arguments& arguments) {
     return verb.help ? verb.help(arguments) : help_text(verb);
 }
 
+// Warns of a program that was linked with other libraries: it may know other encodings and options.
+void warn_of_other_build(const std::filesystem::path& program, const std::filesystem::path& own) {
+    if (!ordo_build) return;
+    const std::string content = read_file(program, std::size_t{1} << 30);
+    if (::memmem(content.data(), content.size(), ordo_build, std::strlen(ordo_build))) return;
+    const bool older = std::filesystem::last_write_time(program) < std::filesystem::last_write_time(own);
+    write_message("warning: " + program.filename().string() + (older ? " is older" : " is newer") +
+                  " than ordo: run make");
+}
+
 // Replaces this process with another program. Throws Error(io) if that program has not been built.
-[[noreturn]] void become(std::string_view program, std::span<const char* const> args) {
-    const std::string path = (std::filesystem::read_symlink("/proc/self/exe").parent_path() / program).string();
+[[noreturn]] void become(const Verb& verb, std::span<const char* const> args) {
+    const std::filesystem::path own = std::filesystem::read_symlink("/proc/self/exe");
+    const std::string path = (own.parent_path() / verb.program).string();
+    std::error_code error;
+    if (std::filesystem::status(path, error).type() == std::filesystem::file_type::not_found)
+        fail(ErrorCode::io, verb.name, ": not built yet: run make (it builds ", path, ")");
+    const bool quiet = std::any_of(args.begin(), args.end(),
+                                   [](const std::string_view word) { return word == "-q" || word == "--quiet"; });
+    if (!quiet && std::filesystem::is_regular_file(path, error)) warn_of_other_build(path, own);
     std::vector<const char*> words{path.c_str()};
     words.insert(words.end(), args.begin(), args.end());
     words.push_back(nullptr);
     ::execv(path.c_str(), const_cast<char* const*>(words.data()));
     const std::string why = std::strerror(errno);
-    fail(ErrorCode::io, path, ": ", why, errno == ENOENT ? " (make builds it)" : "");
+    fail(ErrorCode::io, path, ": ", why);
 }
 
 int run_verb(const Verb& verb, std::span<const char* const> args) {
-    if (!verb.program.empty()) become(verb.program, args);
+    if (!verb.program.empty()) become(verb, args);
     const Arguments arguments(verb, args);
     if (arguments.has("help") || arguments.has("version")) {
         write_out(arguments.has("help") ? help_of(verb, arguments) : version_text());
@@ -45,6 +68,7 @@ int run_verb(const Verb& verb, std::span<const char* const> args) {
     const OpenedFiles opened; // no verb writes to them
     apply_common(arguments);
     check_encoding(arguments);
+    check_models(arguments);
     check_operand(arguments);
     return verb.run(arguments);
 }

@@ -4,6 +4,7 @@
 #include "core/error.h"
 #include "encoding/base/spec.h"
 #include "io/base_name.h"
+#include "tools/cli/mistakes.h"
 
 #include <algorithm>
 #include <charconv>
@@ -26,15 +27,6 @@ constexpr bool is_separator(char c) {
 std::string plain(double value) {
     return value == std::floor(value) && std::abs(value) < 1e15 ? number_text(static_cast<std::int64_t>(value))
                                                                 : number_text(value);
-}
-
-const Option* find_option(const Verb& verb, std::string_view name) {
-    for (const OptionGroup& group : verb.groups)
-        for (const Option& option : group.options)
-            if (name == option.name || (!option.alias.empty() && name == option.alias) ||
-                (name.size() == 1 && name[0] == option.letter))
-                return &option;
-    return nullptr;
 }
 
 std::string names_of(const Option& option) {
@@ -107,56 +99,6 @@ std::string quoted(std::string_view message) {
     return std::string(message.substr(begin, last - begin));
 }
 
-// Options of other programs: the option of ours with this meaning, or the reason why there is none.
-struct Elsewhere {
-    std::string_view name, meant, reason = {};
-};
-constexpr std::string_view cpu_alone = "Ordo computes on the CPU, and needs no option for it";
-constexpr Elsewhere elsewhere[] = {
-    {"max-new-tokens", "n-predict"},
-    {"max-tokens", "n-predict"},
-    {"max_new_tokens", "n-predict"},
-    {"max_tokens", "n-predict"},
-    {"num-predict", "n-predict"},
-    {"epochs", "tokens", "a run is as long as its --tokens"},
-    {"max-steps", "tokens", "a run is as long as its --tokens"},
-    {"num_ctx", "ctx-size"},
-    {"ctx", "ctx-size"},
-    {"c", "ctx-size"},
-    {"c", "length", "--length gives the tokens of a window"},
-    {"ctx-size", "length", "--length gives the tokens of a window"},
-    {"ngl", "", cpu_alone},
-    {"n-gpu-layers", "", cpu_alone},
-    {"gpu-layers", "", cpu_alone},
-    {"device", "", cpu_alone},
-    {"color", "", "a terminal shows colours without it, unless NO_COLOR is set"},
-    {"no-color", "", "set NO_COLOR in the environment"},
-    {"log-disable", "", "not needed; -q prints only errors"},
-    {"mlock", "", "not needed; weights are mapped from the file"},
-    {"no-mmap", "", "not needed; weights are mapped from the file"},
-    {"flash-attn", "", "not needed; attention never holds all scores"},
-    {"fa", "", "not needed; attention never holds all scores"},
-};
-
-[[noreturn]] void unknown_option(const Verb& verb, const std::string& name) {
-    for (const auto& [other, meant, reason] : elsewhere)
-        if (name == other && (meant.empty() || find_option(verb, meant)))
-            fail(ErrorCode::usage, verb.name, ": unknown option '",
-                 name.size() == 1 || name == "ngl" || name == "fa" ? "-" : "--", name, "'; ",
-                 reason.empty() ? "did you mean --" + std::string(meant) + "?" : std::string(reason));
-    const std::string dashes = name.size() == 1 ? "-" : "--";
-    std::vector<std::string_view> known;
-    for (const OptionGroup& group : verb.groups)
-        for (const Option& option : group.options) {
-            known.push_back(option.name);
-            if (!option.alias.empty()) known.push_back(option.alias);
-        }
-    const std::string_view near = name.size() == 1 ? std::string_view{} : nearest(name, known);
-    fail(ErrorCode::usage, verb.name, ": unknown option '", dashes, printable(name), "'",
-         near.empty() ? "; see ordo " : "; did you mean --", near.empty() ? verb.name : near,
-         near.empty() ? " --help" : "?");
-}
-
 [[noreturn]] void bad_syntax(const Verb& verb, std::string_view argument) {
     const Option* option = argument.size() > 2 ? find_option(verb, argument.substr(1, 1)) : nullptr;
     if (option && option->kind != Kind::flag)
@@ -166,6 +108,15 @@ constexpr Elsewhere elsewhere[] = {
 }
 
 } // namespace
+
+const Option* find_option(const Verb& verb, std::string_view name) {
+    for (const OptionGroup& group : verb.groups)
+        for (const Option& option : group.options)
+            if (name == option.name || (!option.alias.empty() && name == option.alias) ||
+                (name.size() == 1 && name[0] == option.letter))
+                return &option;
+    return nullptr;
+}
 
 std::vector<std::string_view> choices_of(const Option& option) {
     std::vector<std::string_view> choices;
@@ -251,20 +202,14 @@ Arguments::Arguments(const Verb& verb, std::span<const char* const> args) : verb
             parser.add_options()(names_of(option), "",
                                  option.kind == Kind::flag ? value->implicit_value("true") : value);
         }
-    // A letter takes the rest of its word as its value: -ngl would be -n gl.
-    for (const std::string_view word : args) {
-        if (word == "--") break;
-        for (const Elsewhere& other : elsewhere)
-            if (word.size() == other.name.size() + 1 && other.name.size() > 1 && word[0] == '-' &&
-                word.substr(1) == other.name)
-                unknown_option(verb, std::string(other.name));
-    }
+    check_words(verb, args);
     std::vector<const char*> argv{"ordo"};
     argv.insert(argv.end(), args.begin(), args.end());
     try {
         const cxxopts::ParseResult result = parser.parse(static_cast<int>(argv.size()), argv.data());
         for (const cxxopts::KeyValue& given : result.arguments()) store(*find_option(verb, given.key()), given.value());
         operands_ = result.unmatched();
+        if (!operands_.empty()) expect_commas(verb, args);
         if (const std::size_t allowed = operand_count(verb); operands_.size() > allowed)
             fail(ErrorCode::usage, verb.name, ": unexpected argument '", printable(operands_[allowed]), "'");
     } catch (const cxxopts::exceptions::no_such_option& e) {

@@ -53,6 +53,9 @@ struct Verb {
     std::string_view program = {}; // in the folder of this program; it runs the verb instead of `run`
 };
 
+// By its letter, its name or its alias; null if the verb has none.
+const Option* find_option(const Verb& verb, std::string_view name);
+
 // The possible values of a choice: "f32|f16" of "f32|f16: of the weights".
 std::vector<std::string_view> choices_of(const Option& option);
 

@@ -3,8 +3,12 @@
 #include "tools/lab/lab.h"
 
 #include "core/error.h"
+#include "encoding/base/registry.h"
 #include "encoding/base/spec.h"
+#include "tools/lab/shipped/trained.h"
 #include "tools/measure/shapes.h"
+#include "tools/model/weights.h"
+#include "tools/train/record.h"
 
 #include <algorithm>
 #include <set>
@@ -83,6 +87,41 @@ void make_printable(Result& result) {
     }
 }
 
+// "angles, rotary, extension": the experiments that ask about an encoding by its name.
+std::string experiments_about(const std::string& encoding) {
+    std::string names;
+    for (const Experiment* experiment : list) {
+        std::string question(experiment->summary);
+        for (char& c : question)
+            if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+        if (question.find(encoding) != question.npos)
+            names += (names.empty() ? "" : ", ") + std::string(experiment->name);
+    }
+    return names;
+}
+
+// A loss on the training text is no loss on other texts.
+void warn_of_learned_text(const Experiment& experiment, const Request& request, Result& result) {
+    for (const std::string_view option : {"model", "corpus"})
+        if (std::find(experiment.options.begin(), experiment.options.end(), option) == experiment.options.end()) return;
+    if (!request.arguments.has("model")) return;
+    std::string names, name;
+    try {
+        const std::filesystem::path text =
+            request.arguments.has("corpus") ? request.arguments.text("corpus") : weights_file("heldout.txt").string();
+        name = printable(text.filename().string());
+        for (const Trained& model : trained_models(request))
+            if (train::learned_from(tools::read_facts(model.file).record, text))
+                names += (names.empty() ? "" : ", ") + model.name;
+    } catch (const Error&) { // no weights, but results of tasks, which compare joins
+        return;
+    }
+    if (names.empty()) return;
+    result.answer += " But " + name + " is a training text, so this says nothing about other texts.";
+    result.found.insert(result.found.begin(), "NOT HELD OUT: " + names + " learned from " + name +
+                                                  "; --corpus gives a text that they have not seen.");
+}
+
 } // namespace
 
 std::span<const Experiment* const> experiments() {
@@ -96,8 +135,14 @@ const Experiment& find_experiment(std::string_view name) {
         names.push_back(experiment->name);
     }
     const std::string_view near = nearest(name, names);
-    fail(ErrorCode::usage, "lab: unknown experiment '", printable(name), "'",
-         near.empty() ? std::string("; ordo lab lists them") : "; did you mean " + std::string(near) + "?");
+    std::string advice = near.empty() ? "ordo lab lists them" : "did you mean " + std::string(near) + "?";
+    if (name == "all") advice = "ordo lab report DIR runs all of them";
+    if (const std::string encoding = is_registered(name) ? std::string(name) : likely_name(name);
+        is_registered(encoding)) {
+        const std::string about = experiments_about(encoding);
+        advice = "ordo encodings " + encoding + " explains this encoding" + (about.empty() ? "" : ", as do ") + about;
+    }
+    fail(ErrorCode::usage, "lab: unknown experiment '", printable(name), "'; ", advice);
 }
 
 int Request::only(std::string_view option, int fallback, int most) const {
@@ -120,6 +165,7 @@ std::vector<std::string> Request::encodings(const std::string& fallback) const {
 
 Result run(const Experiment& experiment, const Request& request) {
     Result result = experiment.run(request);
+    warn_of_learned_text(experiment, request, result);
     expect(!result.answer.empty(), experiment, "result", "an answer to its question");
     std::set<std::string> names;
     for (const NamedFigures& table : result.tables) {

@@ -32,11 +32,14 @@ std::string option_names(const Experiment& experiment) {
     return names;
 }
 
+bool takes(const Experiment& experiment, std::string_view option) {
+    return std::find(experiment.options.begin(), experiment.options.end(), option) != experiment.options.end();
+}
+
 // An option without effect is an error.
 void check_options(const Arguments& arguments, const Experiment& experiment) {
     for (const Option& option : some_options)
-        if (arguments.has(option.name) &&
-            std::find(experiment.options.begin(), experiment.options.end(), option.name) == experiment.options.end())
+        if (arguments.has(option.name) && !takes(experiment, option.name))
             fail(ErrorCode::usage, "lab: ", experiment.name, " does not take --", option.name,
                  experiment.options.empty() ? "" : "; it takes the options of every experiment and ",
                  option_names(experiment));
@@ -142,8 +145,7 @@ std::string help(const Arguments& arguments) {
     const Experiment& experiment = lab::find_experiment(arguments.operand());
     std::vector<Option> taken;
     for (const Option& option : some_options)
-        if (std::find(experiment.options.begin(), experiment.options.end(), option.name) != experiment.options.end())
-            taken.push_back(option);
+        if (takes(experiment, option.name)) taken.push_back(option);
     std::vector<OptionGroup> shown{{"Every experiment", options}};
     if (!taken.empty()) shown.push_back({"This experiment", taken});
     shown.push_back(common_group);
@@ -179,7 +181,8 @@ int run(const Arguments& arguments) {
     if (arguments.operand() == "jobs") return jobs(arguments);
     const Experiment& experiment = lab::find_experiment(arguments.operand());
     if (!arguments.operand(1).empty())
-        fail(ErrorCode::usage, "lab: unexpected argument '", printable(arguments.operand(1)), "'");
+        fail(ErrorCode::usage, "lab: unexpected argument '", printable(arguments.operand(1)), "'",
+             takes(experiment, "model") ? "; did you mean --model " + printable(arguments.operand(1)) + "?" : "");
     check_options(arguments, experiment);
     lab::Request request{.arguments = arguments,
                          .seed = parse_seed(arguments.text("seed"), "option --seed"),

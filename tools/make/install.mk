@@ -48,6 +48,7 @@ install: all ## PREFIX=/usr/local LIBDIR=lib DESTDIR=
 	$(filled_in) tools/scripts/ordo.pc.in > $(call at,$(libdir)/pkgconfig/ordo.pc)
 	$(filled_in) tools/scripts/ordo-config.cmake.in > $(call at,$(libdir)/cmake/ordo/ordo-config.cmake)
 	$(filled_in) tools/scripts/ordo-config-version.cmake.in > $(call at,$(libdir)/cmake/ordo/ordo-config-version.cmake)
+	chmod 644 $(call at,$(SHELL_FILES) $(PACKAGE_FILES)) # the shell made them, by its umask
 	$(if $(SHIPPED),install -m 644 $(SHIPPED) $(call at,share/ordo/weights))
 	$(if $(KEPT),install -m 644 $(KEPT) $(call at,share/ordo/bench/results))
 	@$(if $(DESTDIR),,tools/scripts/register_library.sh $(PREFIX)/$(libdir) $(SONAME))
@@ -58,6 +59,7 @@ uninstall: ## remove the installed files
 DEB ?= build/ordo.deb
 deb: ## a Debian package of it all, build/ordo.deb
 	$(call needs,dpkg-deb,dpkg)
+	@tools/scripts/install_packages.sh dpkg-dev # dpkg-shlibdeps
 	@rm -rf $(BUILD)/deb
-	@$(MAKE) install DESTDIR=$(abspath $(BUILD))/deb PREFIX=/usr LIBDIR=lib/$(MULTIARCH) PYTHONDIR=lib/python3/dist-packages >/dev/null
+	@$(MAKE) install DESTDIR=$(BUILD)/deb PREFIX=/usr LIBDIR=lib/$(MULTIARCH) PYTHONDIR=lib/python3/dist-packages >/dev/null
 	@tools/scripts/deb.sh $(BUILD)/deb $(VERSION) lib/$(MULTIARCH)/libordo.so.$(VERSION) $(DEB)

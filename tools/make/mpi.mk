@@ -7,7 +7,7 @@ MPICXX ?= mpicxx
 $(BUILD)/tools/train/ranks_mpi.o: FLAGS += $(patsubst -I%,-isystem %,$(shell $(MPICXX) --showme:compile))
 $(BUILD)/mpi/ordo: $(BUILD)/ordo $(BUILD)/mpi/ordo-train
 	@ln -f $< $@
-$(BUILD)/mpi/ordo-train: $(call objects,tools/train.cpp tools/train/ranks_mpi.cpp) $(BUILD)/libtools.a $(BUILD)/libordo.a
+$(BUILD)/mpi/ordo-train: $(call objects,tools/train.cpp tools/train/ranks_mpi.cpp) $(BUILD)/build.o $(BUILD)/libtools.a $(BUILD)/libordo.a
 	@mkdir -p $(@D)
 	$(call say,LINK ,$@)
 	$(link) $(LIBS) $(TOOL_LIBS) $(shell $(MPICXX) --showme:link) -o $@

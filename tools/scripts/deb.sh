@@ -1,24 +1,24 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Makes a Debian package of an installation for /usr. Its dependencies are the packages that have the libraries which
-# the program and libordo.so load.
+# Makes a Debian package of an installation for /usr. dpkg-shlibdeps finds the packages of the libraries that its
+# programs load, and the versions that they need.
 #   deb.sh FOLDER VERSION LIBRARY OUT
 set -eu
 root=$1 version=$2 library=$3 out=$4
 
-packages() { # of the libraries that a file loads, one a line
-    ldd "$1" | sed -nE 's/.* => (\/[^ ]+) .*/\1/p' | while read -r file; do
-        case $file in *libordo*) continue ;; esac
-        real=$(readlink -f "$file")
-        # A package may name a file without /usr, as it was before Debian merged the folders.
-        dpkg-query -S "$file" "/usr$file" "$real" "${real#/usr}" 2>/dev/null | sed -n '1s/:.*//p'
-    done
-}
-depends=$({ packages "$root/usr/bin/ordo" && packages "$root/usr/$library"; } | sort -u | paste -sd, | sed 's/,/, /g')
+umask 022
+mkdir -p "$root/debian"
+printf 'Source: ordo\n\nPackage: ordo\nArchitecture: any\n' >"$root/debian/control"
+# Of OpenBLAS's three flavours with one name, the programs load the one of OpenMP.
+blas=$(dpkg-query -W -f='${source:Upstream-Version}' libopenblas0-openmp | sed 's/+.*//')
+depends=$(cd "$root" && dpkg-shlibdeps -O --ignore-missing-info -xordo usr/bin/ordo usr/bin/ordo-lab "usr/$library" |
+    sed -nE "s/libopenblas0(,|$)/libopenblas0-openmp (>= $blas)\1/; s/^shlibs:Depends=//p")
+rm -r "$root/debian"
+[ -n "$depends" ]
 
 find "$root/usr/share/man" -name '*.1' -exec gzip -9nf {} +
 mkdir -p "$root/DEBIAN" "$root/usr/share/doc/ordo"
-cp LICENSE "$root/usr/share/doc/ordo/copyright"
+install -m 644 LICENSE "$root/usr/share/doc/ordo/copyright"
 gzip -9nc CHANGELOG.md >"$root/usr/share/doc/ordo/changelog.gz"
 echo 'activate-noawait ldconfig' >"$root/DEBIAN/triggers"
 (cd "$root" && find usr -type f -exec md5sum {} +) >"$root/DEBIAN/md5sums"

@@ -4,6 +4,7 @@
 #include "core/error.h"
 #include "tools/terminal/output.h"
 #include "tools/terminal/signals.h"
+#include "tools/terminal/terminal.h"
 
 #include <cerrno>
 #include <cstdlib>
@@ -13,6 +14,7 @@
 
 #ifdef ORDO_LIBEDIT
 #include <clocale>
+#include <cwchar>
 #include <histedit.h>
 #endif
 
@@ -44,6 +46,8 @@ struct LineReader::Editor {
         el_set(line, EL_EDITOR, "emacs");
         el_set(line, EL_HIST, history, past);
         el_set(line, EL_SIGNAL, 1); // restores the terminal's settings while a handler runs
+        el_set(line, EL_ADDFN, "ordo-paste", "Insert a pasted text", paste);
+        el_set(line, EL_BIND, "\\e[200~", "ordo-paste", nullptr);
     }
     ~Editor() {
         if (past) history_end(past);
@@ -52,10 +56,27 @@ struct LineReader::Editor {
     Editor(const Editor&) = delete;
     Editor& operator=(const Editor&) = delete;
 
+    // The terminal puts ESC [ 200 ~ and ESC [ 201 ~ around a pasted text (bracketed paste), so that its newlines become
+    // a part of the line.
+    static unsigned char paste(EditLine* edited, int) {
+        constexpr std::wstring_view end = L"\033[201~";
+        std::wstring text;
+        for (wchar_t c = 0; !text.ends_with(end);) {
+            if (text.size() > longest_line || el_wgetc(edited, &c) != 1) return CC_EOF;
+            if (c != 0) text += c == L'\r' ? L'\n' : c;
+        }
+        text.resize(text.size() - end.size());
+        if (text.ends_with(L'\n')) text.pop_back();
+        el_winsertstr(edited, text.c_str());
+        return CC_REFRESH;
+    }
+
     std::optional<std::string> read() {
         while (true) {
             int count = 0;
+            write_styled("\033[?2004h"); // only here: other programs know nothing of the two marks
             const char* text = el_gets(line, &count);
+            write_styled("\033[?2004l");
             if (text && count > 0) {
                 HistEvent event;
                 if (count > 1) history(past, &event, H_ENTER, text);

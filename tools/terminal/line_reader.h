@@ -15,8 +15,8 @@ public:
     LineReader(const LineReader&) = delete;
     LineReader& operator=(const LineReader&) = delete;
 
-    // The next line, without its newline; empty at the end. A terminal shows the prompt. If Ctrl-C is noted
-    // (signals.h), it drops the typed text. Throws Error(io), Error(limit).
+    // The next line, without its newline; empty at the end. A terminal shows the prompt. A paste keeps its newlines. If
+    // Ctrl-C is noted (signals.h), it drops the typed text. Throws Error(io), Error(limit).
     std::optional<std::string> read(const std::string& prompt);
 
 private:

@@ -3,6 +3,7 @@
 #include "io/base_name.h"
 
 #include "core/number.h"
+#include "io/file.h"
 #include "io/json.h"
 #include "tools/train/data.h"
 #include "tools/train/sha256.h"
@@ -160,6 +161,13 @@ std::string differing_condition(const Metadata& a, const Metadata& b) {
     }
     if (kept(a) != kept(b)) return "keep";
     return both || conditions_of(recorded(a, "command")) == conditions_of(recorded(b, "command")) ? "" : "command";
+}
+
+bool learned_from(const Metadata& record, const std::filesystem::path& text) {
+    std::error_code error;
+    if (!std::filesystem::is_regular_file(text, error)) return false;
+    const std::string digest = sha256(read_file(text, most_bytes));
+    return recorded(record, "corpus.sha256") == digest || recorded(record, "finish.sha256") == digest;
 }
 
 // FNV-1a.

@@ -7,6 +7,7 @@
 #include "model/stack.h"
 #include "model/tensor_memory.h"
 #include "tools/cli/machine.h"
+#include "tools/cli/mistakes.h"
 #include "tools/measure/machine.h"
 #include "tools/measure/shapes.h"
 #include "tools/verbs/bench_result.h"
@@ -50,12 +51,7 @@ Blueprint shape_of(const Arguments& arguments, std::string_view name) {
     change("heads", b.n_heads);
     if (arguments.has("heads")) b.n_kv_heads = b.n_heads;
     change("kv-heads", b.n_kv_heads);
-    if (arguments.has("dim") || arguments.has("heads")) {
-        if (b.d_model % b.n_heads != 0)
-            fail(ErrorCode::usage, "shape '", printable(name), "': expected a width that ", b.n_heads,
-                 " heads divide, found ", b.d_model);
-        b.d_head = b.d_model / b.n_heads;
-    }
+    if (arguments.has("dim") || arguments.has("heads")) b.d_head = head_width(arguments, b.d_model, b.n_heads);
     return b;
 }
 

@@ -6,6 +6,7 @@
 #include "encoding/base/stack.h"
 #include "formats/source.h"
 #include "tools/cli/machine.h"
+#include "tools/cli/mistakes.h"
 #include "tools/model/reach.h"
 #include "tools/model/rope_options.h"
 #include "tools/model/weights.h"
@@ -68,9 +69,7 @@ Dims read_dims(const Arguments& arguments) {
         return read_facts(arguments.text("model")).blueprint.dims();
     }
     const int dim = arguments.integer("dim"), heads = arguments.integer("heads");
-    if (dim % heads != 0)
-        fail(ErrorCode::usage, "option --heads: expected a divisor of --dim ", dim, ", found ", heads);
-    return {dim, heads, dim / heads, 1, arguments.integer("ctx")};
+    return {dim, heads, head_width(arguments, dim, heads), 1, arguments.integer("ctx")};
 }
 
 std::string moments_text(unsigned moments) {
@@ -314,6 +313,9 @@ int run(const Arguments& arguments) {
     if (has_rope_options(arguments))
         fail(ErrorCode::usage, "the options of RoPE: expected --model, and no SPEC, beside them");
     const Dims dims = read_dims(arguments);
+    if (arguments.operand() == "all" || arguments.operand() == "list")
+        fail(ErrorCode::usage, "encodings: expected a SPEC, found '", arguments.operand(),
+             "'; without one, all are listed");
     if (!arguments.has_operand()) {
         write_out(list_text(dims, format));
         return 0;

@@ -3,13 +3,17 @@
 #include "core/error.h"
 #include "core/number.h"
 #include "encoding/base/registry.h"
+#include "formats/architecture.h"
 #include "formats/source.h"
 #include "io/base_name.h"
 #include "model/stack.h"
 #include "tools/cli/machine.h"
 #include "tools/model/weights.h"
 #include "tools/terminal/output.h"
+#include "tools/terminal/wide_table.h"
 #include "tools/train/sha256.h"
+
+#include <algorithm>
 
 namespace ordo::tools {
 
@@ -21,6 +25,7 @@ constexpr Option options[] = {
      .value = "FORMAT",
      .fallback = "text",
      .help = "text|json: for people or for programs."},
+    {.name = "families", .help = "Without a model: list the types of models that load."},
 };
 constexpr OptionGroup groups[] = {{"Result", options}, model_group, common_group};
 
@@ -136,7 +141,32 @@ void write_as_text(const std::filesystem::path& path, const Source& source, cons
     write_rows({{"name", "shape", "dtype"}, static_cast<std::int64_t>(tensors.size()), fill}, Format::text);
 }
 
+// The names by which config.json and GGUF files call the architectures.
+int list_families(const Arguments& arguments) {
+    if (names_model(arguments)) fail(ErrorCode::usage, "info: expected a model or --families, found both");
+    std::vector<std::string_view> config, gguf;
+    for (const Architecture& each : architectures()) {
+        const auto& types = each.hugging_face.model_types;
+        config.insert(config.end(), types.begin(), types.end());
+        gguf.insert(gguf.end(), each.gguf.architectures.begin(), each.gguf.architectures.end());
+    }
+    std::string text;
+    JsonWriter json(1);
+    json.begin_object();
+    for (const auto& [where, names] : {std::pair("model_type", &config), {"general.architecture", &gguf}}) {
+        std::sort(names->begin(), names->end());
+        json.member(where, *names);
+        text += (text.empty() ? "" : "\n") + std::string(where) + ":";
+        for (const std::string_view name : *names) text += " " + std::string(name);
+        text += "\n";
+    }
+    json.end_object();
+    write_out(arguments.text("format") == "json" ? json.take() + "\n" : for_stdout(text));
+    return 0;
+}
+
 int run(const Arguments& arguments) {
+    if (arguments.has("families")) return list_families(arguments);
     const std::filesystem::path path = model_path(arguments);
     const Model model = open_model(arguments);
     const Source source = open_source(path);

@@ -5,6 +5,7 @@
 #include "encoding/base/spec.h"
 #include "tools/cli/inputs.h"
 #include "tools/cli/machine.h"
+#include "tools/cli/mistakes.h"
 #include "tools/model/weights.h"
 #include "tools/terminal/line_reader.h"
 #include "tools/terminal/signals.h"
@@ -17,10 +18,12 @@ namespace ordo::tools {
 
 namespace interactive_file {
 
-constexpr std::string_view help = "Type a text, and the model continues it. An empty line continues the last text.\n"
-                                  "A backslash at the end of a line adds the next line. Ctrl-C stops the model.\n"
+constexpr std::string_view help = "Type a text, and the model continues it. The text that you type next is added to\n"
+                                  "the story so far; /new begins another story. An empty line continues the last\n"
+                                  "text. A pasted text is one text, whatever its lines. A backslash at the end of a\n"
+                                  "line adds the next line. Ctrl-C stops the model.\n"
                                   "  /again           replace the last continuation by another\n"
-                                  "  /new             begin a new text\n"
+                                  "  /new             begin another story\n"
                                   "  /encoding SPEC   continue under this encoding, on the weights trained with it,\n"
                                   "                   or forced onto the given model; without SPEC, show it\n"
                                   "  /seed N          set the seed of the next continuation, after which /again\n"
@@ -31,17 +34,19 @@ constexpr std::string_view help = "Type a text, and the model continues it. An e
 
 constexpr std::string_view commands[] = {"/again", "/new", "/encoding", "/seed", "/model", "/help", "/quit"};
 
-constexpr std::string_view chat_help = "Type a message, and the model answers. A backslash at the end of a line adds\n"
-                                       "the next line. Ctrl-C stops an answer.\n"
-                                       "  /again           replace the last answer by another\n"
-                                       "  /new             begin a new conversation\n"
-                                       "  /encoding SPEC   continue under this encoding, forced onto the given model;\n"
-                                       "                   without SPEC, show it\n"
-                                       "  /seed N          set the seed of the next answer, after which /again counts\n"
-                                       "                   up; -1: a new seed each time; without N, show it\n"
-                                       "  /model FILE      continue with another model\n"
-                                       "  /help            print this list\n"
-                                       "  /quit            end, as Ctrl-D does\n";
+constexpr std::string_view chat_help =
+    "Type a message, and the model answers. It knows the conversation so far; /new\n"
+    "begins another. A pasted text is one message. A backslash at the end of a line\n"
+    "adds the next line. Ctrl-C stops an answer.\n"
+    "  /again           replace the last answer by another\n"
+    "  /new             begin a new conversation\n"
+    "  /encoding SPEC   continue under this encoding, forced onto the given model;\n"
+    "                   without SPEC, show it\n"
+    "  /seed N          set the seed of the next answer, after which /again counts\n"
+    "                   up; -1: a new seed each time; without N, show it\n"
+    "  /model FILE      continue with another model\n"
+    "  /help            print this list\n"
+    "  /quit            end, as Ctrl-D does\n";
 
 [[noreturn]] void refuse(std::string_view command) {
     std::string_view near = nearest(command, commands);
@@ -82,6 +87,11 @@ public:
                            std::isspace(static_cast<unsigned char>(typed.front()));
         before_ = text_ + (apart ? "" : " ") + std::string(typed);
         write();
+    }
+
+    std::string_view opening() const {
+        return chat_ ? "type a message, or /help; /new begins another conversation"
+                     : "type a text, or /help; each text is added to the story so far, and /new begins another";
     }
 
     // False ends the program.
@@ -199,6 +209,8 @@ private:
         if (file.empty()) fail(ErrorCode::usage, "/model: expected a file, found nothing");
         ModelChoice choice = choice_;
         choice.file = unquoted(file);
+        if (const std::string meant = likely_model(choice.file.string(), "/encoding"); !meant.empty())
+            fail(ErrorCode::io, printable(choice.file.string()), ": there is no such file", meant);
         choice.encoding = "";
         choice.tokenizer.clear(); // it belongs to another model
         open(choice);
@@ -266,7 +278,7 @@ private:
 // An error ends the request, not the conversation.
 bool answer(Interaction& interaction, const std::string& line) {
     try {
-        if (line.starts_with('/')) return interaction.obey(line);
+        if (line.starts_with('/') && line.find('\n') == line.npos) return interaction.obey(line);
         interaction.go_on(line);
     } catch (const Error& error) {
         if (error.reason == ErrorReason::standard_stream) throw;
@@ -286,7 +298,7 @@ int generate_interactively(const Arguments& arguments) {
     interactive_file::Interaction interaction(arguments);
     note_interrupts();
     LineReader reader;
-    if (stdout_is_terminal() && !arguments.has("quiet")) write_message("type a text, or /help");
+    if (stdout_is_terminal() && !arguments.has("quiet")) write_message(interaction.opening());
     if (!begin.empty()) {
         if (!arguments.has("no-display-prompt")) write_out(begin + "\n");
         interactive_file::answer(interaction, begin);

@@ -16,6 +16,7 @@
 #include "tools/terminal/output.h"
 #include "tools/terminal/wide_table.h"
 #include "tools/train/documents.h"
+#include "tools/train/record.h"
 
 #include <algorithm>
 #include <cmath>
@@ -165,7 +166,15 @@ int run(const Arguments& arguments) {
     const Model model = open_model(arguments);
     if (blueprint_of(model).bidirectional())
         fail(ErrorCode::usage, "perplexity: a bidirectional model does not predict the next token");
+    if (!arguments.has("quiet") && train::learned_from(impl_of(model).metadata, file))
+        write_message("warning: the model learned from this text, so its loss here says nothing about other texts");
     if (lengths.empty()) lengths = {model.context()};
+    std::string refused;
+    for (const std::int64_t length : lengths)
+        if (length > model.max_position()) refused += (refused.empty() ? "" : ", ") + std::to_string(length);
+    if (!refused.empty())
+        fail(ErrorCode::limit, "length ", refused, ": expected at most ", model.max_position(),
+             " positions, which is what ", model.encoding(), " can encode");
     for (const std::int64_t length : lengths)
         if (arguments.has("stride") && arguments.integer("stride") > length)
             fail(ErrorCode::usage, "option --stride: expected at most the length ", length, ", found ",
@@ -175,22 +184,16 @@ int run(const Arguments& arguments) {
     for (const Document& document : documents)
         longest = std::max(longest, static_cast<std::int64_t>(document.tokens.size()));
     std::int64_t most = 0; // positions that are read
-    for (const std::int64_t length : lengths)
-        if (length <= model.max_position()) most = std::max(most, std::min(length, longest));
+    for (const std::int64_t length : lengths) most = std::max(most, std::min(length, longest));
     warn_beyond(arguments, model, most);
 
     Figures figures{{"length", "stride", "protocol", "position", "tokens", "longest", "nll", "standard_error", "ppl",
                      "bits_per_byte"},
                     {},
                     4};
-    std::string refused;
     {
         Progress progress(arguments.has("quiet"));
         for (const std::int64_t length : lengths) {
-            if (length > model.max_position()) {
-                refused += (refused.empty() ? "" : ", ") + std::to_string(length);
-                continue;
-            }
             const Request request{static_cast<int>(length),
                                   arguments.has("stride") ? arguments.integer("stride") : static_cast<int>(length),
                                   arguments.integer64("max-tokens")};
@@ -198,9 +201,6 @@ int run(const Arguments& arguments) {
         }
     }
     if (!figures.rows.empty()) print(arguments, model, file, documents.size(), figures);
-    if (!refused.empty())
-        fail(ErrorCode::limit, "length ", refused, ": expected at most ", model.max_position(),
-             " positions, which is what ", model.encoding(), " can encode");
     return 0;
 }
 

@@ -4,7 +4,6 @@
 #include "tools/cli/inputs.h"
 #include "tools/cli/machine.h"
 #include "tools/measure/shapes.h"
-#include "tools/model/scores.h"
 #include "tools/model/weights.h"
 #include "tools/terminal/signals.h"
 #include "tools/verbs/generate.h"
@@ -30,8 +29,6 @@ struct Voice {
                 return true;
             });
         });
-        continuation->on_draw(
-            [this](std::span<const float> logits, Token token) { loss.add(nll_of(logits, token), 0); });
         feed_prompt(*continuation, spec, progress);
     }
     // Generates one more token; false if there are none.
@@ -45,7 +42,6 @@ struct Voice {
     Model model;
     std::optional<Continuation> continuation;
     std::string arrived; // generated text that is not shown yet
-    Tally loss;          // of its own text, by its own model
     std::optional<Generation> result;
 };
 
@@ -58,11 +54,6 @@ std::deque<Voice> open_voices(const Arguments& arguments) {
                                                          spec, force, arguments.text("tokenizer")}));
     }
     return voices;
-}
-
-std::string loss_text(const Voice& voice) {
-    return voice.loss.tokens == 0 ? "no loss, for no token"
-                                  : "loss " + fixed_text(voice.loss.mean(), 3) + " nats a token";
 }
 
 std::string speed_of(const Voice& voice) {
@@ -100,7 +91,6 @@ void show_in_columns(Voices voices, const std::string& prompt, const Display& di
     columns.close();
     write_out("\n");
     write_row(voices, display, speed_of);
-    write_row(voices, display, loss_text);
 }
 
 void show_in_turn(Voice& voice, const std::string& prompt) {
@@ -109,8 +99,7 @@ void show_in_turn(Voice& voice, const std::string& prompt) {
         more = voice.step();
         write_out(std::exchange(voice.arrived, {}));
     }
-    write_out("\n\n" + std::to_string(voice.result->new_tokens) + " tokens, " + speed_of(voice) + ", " +
-              loss_text(voice) + "\n");
+    write_out("\n\n" + std::to_string(voice.result->new_tokens) + " tokens, " + speed_of(voice) + "\n");
 }
 
 } // namespace side_by_side_file

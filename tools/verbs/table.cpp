@@ -8,6 +8,7 @@
 #include "io/base_name.h"
 #include "model/model_access.h"
 #include "tools/cli/machine.h"
+#include "tools/cli/mistakes.h"
 #include "tools/model/weights.h"
 #include "tools/terminal/output.h"
 
@@ -88,8 +89,7 @@ Dims read_dims(const Arguments& arguments, unsigned moments) {
     const int heads = arguments.has("heads") ? arguments.integer("heads") : by_head ? 8 : 1;
     const int dim = arguments.has("dim") ? arguments.integer("dim") : 8 * heads;
     // A bias does not use the width; a rotation needs heads of equal width.
-    if (dim % heads != 0 && (moments & moment_rotate))
-        fail(ErrorCode::usage, "option --heads: expected a divisor of --dim ", dim, ", found ", heads);
+    if (moments & moment_rotate) head_width(arguments, dim, heads);
     // Only an encoding with tensors uses the context, and takes it from the weights if there are any.
     return {dim, heads, std::max(1, dim / heads), 1, 256};
 }

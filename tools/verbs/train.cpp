@@ -6,6 +6,7 @@
 #include "core/error.h"
 #include "formats/source.h"
 #include "tools/cli/machine.h"
+#include "tools/cli/mistakes.h"
 #include "tools/measure/machine.h"
 #include "tools/terminal/output.h"
 #include "tools/terminal/signals.h"
@@ -76,15 +77,14 @@ Blueprint read_blueprint(const Arguments& arguments, const Architecture& archite
     size("ffn", b.d_ff);
     size("ctx", b.context);
     size("vocab", b.vocab_size);
-    if (b.d_model % b.n_heads != 0)
-        fail(ErrorCode::usage, "option --heads: expected a divisor of the width ", b.d_model, ", found ", b.n_heads);
+    const int d_head = head_width(arguments, b.d_model, b.n_heads);
     if (b.n_heads % b.n_kv_heads != 0)
         fail(ErrorCode::usage, "option --kv-heads: expected a divisor of the ", b.n_heads, " heads, found ",
              b.n_kv_heads);
     if (arguments.has("embedding-scale")) b.embedding_scale = static_cast<float>(arguments.number("embedding-scale"));
     if (arguments.has("qk-norm"))
         for (LayerPlan* plan : plans_of(b)) plan->qk_norm = qk_norm_of(arguments.text("qk-norm"));
-    if (arguments.has("dim") || arguments.has("heads")) b.d_head = b.d_model / b.n_heads;
+    if (arguments.has("dim") || arguments.has("heads")) b.d_head = d_head;
     try {
         check(b, "ordo train");
     } catch (const Error& error) { // the sizes come from the command line, not from a file

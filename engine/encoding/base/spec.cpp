@@ -32,6 +32,11 @@ bool is_decimal(std::string_view text) {
            std::all_of(fraction.begin(), fraction.end(), is_digit);
 }
 
+// text must satisfy is_decimal.
+bool read_decimal(std::string_view text, double& value) {
+    return std::from_chars(text.data(), text.data() + text.size(), value, std::chars_format::fixed).ec == std::errc();
+}
+
 // 16/24/24
 bool is_list(std::string_view text) {
     for (bool more = true; more;) {
@@ -101,9 +106,25 @@ SpecItem parse_pattern(std::string_view text) {
     return item;
 }
 
+// "; did you mean rope:theta=10000?" for a value without a key: the first parameter that takes it. Empty: none does.
+std::string likely_pair(const std::string& name, std::string_view value) {
+    double number = 0;
+    const bool is_number = is_decimal(value) && read_decimal(value, number);
+    for (const EncodingInfo* info : registered_encodings()) {
+        if (info->name != name) continue;
+        for (const Parameter& p : parameters_of(*info))
+            if (is_number ? number >= p.least && number <= p.most && (!p.whole || number == std::floor(number))
+                          : std::find(p.words.begin(), p.words.end(), value) != p.words.end())
+                return "; did you mean " + name + ":" + p.name + "=" + std::string(value) + "?";
+    }
+    return {};
+}
+
 void parse_value(SpecItem& item, std::string_view pair) {
     bool has_value = false;
     const std::string_view key = take_until(pair, '=', has_value);
+    if (const std::string meant = has_value ? "" : likely_pair(item.name, key); !meant.empty())
+        fail(ErrorCode::usage, item.name, ": '", printable(key), "': expected KEY=VALUE", meant);
     if (!is_word(key))
         fail(ErrorCode::usage, printable(item.name), ": expected a key of a-z, 0-9 and -, found '", printable(key),
              "'");
@@ -153,11 +174,6 @@ std::vector<SpecItem> parse_sum(std::string_view text, bool in_pattern) {
     std::vector<SpecItem> items;
     for (bool more = true; more;) items.push_back(parse_item(take_until(text, '+', more), in_pattern));
     return items;
-}
-
-// text must satisfy is_decimal.
-bool read_decimal(std::string_view text, double& value) {
-    return std::from_chars(text.data(), text.data() + text.size(), value, std::chars_format::fixed).ec == std::errc();
 }
 
 } // namespace
@@ -250,10 +266,30 @@ std::string SpecItem::choice(std::string_view key, std::string_view fallback,
     return *text;
 }
 
+namespace {
+
+// Other names of parameters.
+constexpr std::pair<std::string_view, std::string_view> keys_elsewhere[] = {
+    {"base", "theta"},          {"freq-base", "theta"},
+    {"rope-theta", "theta"},    {"theta", "base"},
+    {"scale", "factor"},        {"type", "scaling"},
+    {"rope-type", "scaling"},   {"style", "pairing"},
+    {"layout", "pairing"},      {"dim", "width"},
+    {"rotary-dim", "width"},    {"num-buckets", "buckets"},
+    {"max-distance", "clip"},   {"max-distance", "distance"},
+    {"length", "positions"},    {"max-length", "length"},
+    {"max-position", "length"}, {"positions", "length"},
+    {"segments", "count"},      {"slope", "scale"}};
+
+} // namespace
+
 void SpecItem::finish() const {
     for (const auto& [key, value] : values) {
         if (std::find(known_.begin(), known_.end(), key) != known_.end()) continue;
         if (known_.empty()) fail(ErrorCode::usage, name, ": unknown key '", printable(key), "': it has no parameters");
+        for (const auto& [theirs, ours] : keys_elsewhere)
+            if (key == theirs && std::find(known_.begin(), known_.end(), ours) != known_.end())
+                fail(ErrorCode::usage, name, ": unknown key '", key, "'; did you mean ", ours, "?");
         fail(ErrorCode::usage, name, ": unknown key '", printable(key), "': expected ", one_of(key, known_));
     }
 }
@@ -287,8 +323,14 @@ std::string spec_text(std::span<const SpecItem> items) {
 
 std::string likely_name(std::string_view word) {
     static constexpr std::pair<std::string_view, std::string_view> elsewhere[] = {
-        {"nope", "none"},        {"rotary", "rope"}, {"sine", "sinusoidal"},       {"sin", "sinusoidal"},
-        {"absolute", "learned"}, {"t5-bias", "t5"},  {"yarn", "rope:scaling=yarn"}};
+        {"nope", "none"},
+        {"rotary", "rope"},
+        {"sine", "sinusoidal"},
+        {"sin", "sinusoidal"},
+        {"absolute", "learned"},
+        {"t5-bias", "t5"},
+        {"yarn", "rope:scaling=yarn"},
+        {"relative", "shaw, t5 or transformer-xl"}};
     std::string name(word);
     for (char& c : name) {
         if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
@@ -301,12 +343,12 @@ std::string likely_name(std::string_view word) {
     return std::any_of(encodings.begin(), encodings.end(), is_it) ? name : std::string();
 }
 
-std::string_view nearest(std::string_view word, std::span<const std::string_view> candidates) {
+std::string_view nearest(std::string_view word, std::span<const std::string_view> candidates, std::size_t letters) {
     std::string_view best;
-    std::size_t best_distance = 4; // a word with more edits than three, or than half of its letters, is not similar
+    std::size_t best_distance = 4;
     if (word.size() > 64) return best;
     for (const std::string_view candidate : candidates)
-        if (word.size() >= 3 && candidate.starts_with(word)) return candidate;
+        if (letters == 2 && word.size() >= 3 && candidate.starts_with(word)) return candidate;
     for (const std::string_view candidate : candidates) {
         // Levenshtein 1966, one row of the table at a time.
         std::vector<std::size_t> row(candidate.size() + 1);
@@ -320,7 +362,7 @@ std::string_view nearest(std::string_view word, std::span<const std::string_view
                 row[j + 1] = std::min({replaced, diagonal + 1, row[j] + 1});
             }
         }
-        if (row.back() < best_distance && 2 * row.back() < candidate.size()) {
+        if (row.back() < best_distance && letters * row.back() < candidate.size()) {
             best_distance = row.back();
             best = candidate;
         }

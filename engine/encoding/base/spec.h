@@ -61,8 +61,9 @@ inline std::string_view name_of(std::string_view item) {
     return item.substr(0, item.find(':'));
 }
 
-// The candidate with the fewest edits from word. Empty if none is near.
-std::string_view nearest(std::string_view word, std::span<const std::string_view> candidates);
+// A candidate that begins with the word, or the one with the fewest edits from it. Empty if none is near: each of at
+// most three edits needs more than `letters` letters. With more than 2, a beginning is not enough.
+std::string_view nearest(std::string_view word, std::span<const std::string_view> candidates, std::size_t letters = 2);
 // "a, b or c (nearest: b)", for messages about a word that is none of them.
 std::string one_of(std::string_view found, std::span<const std::string_view> allowed);
 

@@ -76,6 +76,33 @@ std::string pairs_sentence(const std::vector<Group>& groups, const Comparisons& 
                 listed("; undecided: ", undecided), ".");
 }
 
+// Whether losses of one seed rise and fall together, if encodings share their seeds: their mean correlation.
+std::string seeds_sentence(const std::vector<Group>& groups) {
+    std::vector<const Group*> alike; // with the seeds of the first that has several
+    const auto same_seeds = [](const Group& a, const Group& b) {
+        return std::equal(a.runs.begin(), a.runs.end(), b.runs.begin(), b.runs.end(),
+                          [](const auto& x, const auto& y) { return x.first == y.first; });
+    };
+    for (const Group& group : groups)
+        if (group.runs.size() > 1 && (alike.empty() || same_seeds(*alike[0], group))) alike.push_back(&group);
+    if (alike.size() < 2) return {};
+    std::map<std::string, double> of_seed; // sums of the deviations from the mean of their encoding
+    double squares = 0, shared = 0;
+    for (const Group* group : alike)
+        for (const auto& [seed, run] : group->runs) {
+            const double deviation = run.nll - group->loss();
+            of_seed[seed] += deviation, squares += deviation * deviation;
+        }
+    if (squares == 0) return {};
+    for (const auto& [seed, sum] : of_seed) shared += sum * sum;
+    const double correlation = (shared - squares) / (static_cast<double>(alike.size() - 1) * squares);
+    return text(counted(alike.size(), "encoding"),
+                " share their seeds, and so the order of the texts. The test does "
+                "not pair runs of one seed: this would narrow an interval only if their losses rose and fell together. "
+                "Here their correlation is ",
+                figure(correlation, 2), ".");
+}
+
 // A row for each pair of encodings, the better one first.
 Figures pair_table(const std::vector<Group>& groups, const Comparisons& all) {
     Figures table{{"better", "worse", "nll_less", "half", "p", "p_corrected", "beyond_chance", "seeds_better",
@@ -164,11 +191,16 @@ std::string answer_of(const std::vector<Group>& groups, const Comparisons& all) 
         return text(in_text(group.name), " (", figure(group.loss(), 3), " nats per token)");
     };
     if (groups.size() == 1) return text("Only ", shown(groups.front()), " was measured.");
-    std::string ahead, behind;
+    std::string ahead, behind, pairs;
     for (const Judged& one : all.with_none)
         if (one.decided()) append(one.difference.mean < 0 ? ahead : behind, groups[one.group].name);
+    for (const Judged& one : all.pairs)
+        if (one.decided()) append(pairs, text(groups[one.group].name, " than ", groups[one.other].name));
     std::string out = text("The best is ", shown(groups.front()), ", the worst ", shown(groups.back()), ".");
     if (!all.known()) return out + " Each encoding has one seed, so chance alone could explain the differences.";
+    if (all.with_none.empty())
+        return out + (pairs.empty() ? " Chance alone could explain the differences."
+                                    : " Better by more than chance: " + pairs + ".");
     if (ahead.empty() && behind.empty()) return out + " Chance alone could explain the differences from no encoding.";
     return out + listed(" Better than no encoding, by more than chance: ", ahead, ".") +
            listed(" Worse: ", behind, ".");
@@ -183,6 +215,7 @@ void judge(const std::vector<Group>& groups, Result& result) {
     result.found.insert(result.found.begin(), "Nats per token at the trained length, the best first: " + ranking + ".");
     result.answer = answer_of(groups, all);
     result.found.push_back(spread_sentence(all.spread));
+    if (std::string shared = seeds_sentence(groups); !shared.empty()) result.found.push_back(std::move(shared));
     if (all.known() && !all.with_none.empty()) result.found.push_back(against_none_sentence(groups, all.with_none));
     if (all.known() && !all.pairs.empty()) result.found.push_back(pairs_sentence(groups, all));
     result.found.push_back("Decided: " + all.decided() + ".");
