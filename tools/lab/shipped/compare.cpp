@@ -86,12 +86,24 @@ Blueprint usual_blueprint(const std::vector<Trained>& models) {
     return most->second;
 }
 
-std::string differing_condition(const tools::ModelFacts& a, const tools::ModelFacts& b) {
+// The type of products in Muon's steps changes losses as another type of processor does: by rounding.
+constexpr const char* muon_products = "recipe.optimizer.products";
+
+std::string differing_condition(tools::ModelFacts a, tools::ModelFacts b) {
     if (a.blueprint.vocab_size != b.blueprint.vocab_size) return "size of the vocabulary";
     if (a.blueprint.context != b.blueprint.context) return "trained context";
+    a.record.erase(muon_products), b.record.erase(muon_products);
     if (const std::string condition = train::differing_condition(a.record, b.record); !condition.empty())
         return condition;
     return a.dtype == b.dtype ? "" : "type of weights";
+}
+
+// "AMD EPYC with avx512bf16 kernels", and Muon's products unless they are f32; empty: unknown.
+std::string arithmetic_of(const Metadata& record) {
+    const auto processor = record.find("processor"), muon = record.find(muon_products);
+    std::string out = processor == record.end() ? "" : printable(processor->second);
+    if (muon != record.end() && muon->second != "f32") append(out, "Muon in " + printable(muon->second), " and ");
+    return out;
 }
 
 bool one_trunk(const std::vector<Group>& groups) {
@@ -118,8 +130,7 @@ std::vector<Group> measure_all(const Request& request, const Text& held, Result&
         Run run = measure(trained, held, request);
         if (const auto tokens = facts.record.find("tokens"); tokens != facts.record.end())
             run.tokens = printable(tokens->second);
-        if (const auto processor = facts.record.find("processor"); processor != facts.record.end())
-            run.processor = printable(processor->second);
+        run.processor = arithmetic_of(facts.record);
         group.runs.emplace(key, std::move(run));
     }
     for (const auto& [condition, names] : unlike)
@@ -190,7 +201,8 @@ std::string processors_sentence(const std::vector<Group>& groups) {
             text(" In ", counted(found->encodings, "encoding"), " with runs on both, those on ", found->type, " lose ",
                  figure(found->mean, 2), margin(half_of(found->error, found->degrees)), " more than those on ",
                  found->other, "; an interval contains this difference in so far as the shares of the types differ.");
-    return "Types of processor differ, and so do the last bits of sums: " + types + "." + difference;
+    return "Types of processor or of Muon's products differ, and so do the last bits of sums: " + types + "." +
+           difference;
 }
 
 // Rounded, to keep the losses of many runs small.
