@@ -307,7 +307,10 @@ from_anywhere >"$SCRATCH/told"
 from_anywhere -m "$prefix/share/ordo/weights/storyteller.safetensors" >"$SCRATCH/storyteller"
 check 'and the storyteller' same told storyteller
 
-kept() { (cd / && env -i "$prefix/bin/ordo" lab compare -q) | grep -q '^  - Losses of [0-9]* runs of '; }
+kept() {
+    (cd / && env -i "$prefix/bin/ordo" lab compare -q) >"$SCRATCH/kept"
+    grep -q '^  - Losses of [0-9]* runs of ' "$SCRATCH/kept" && grep -q '^  - On heldout-2.txt: Losses of ' "$SCRATCH/kept"
+}
 check 'and the losses kept of seed runs' kept
 
 # A path with white space would split in two, and the first part could be another folder.
