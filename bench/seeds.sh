@@ -4,16 +4,16 @@
 # budget of the shipped files, which are the first seed. From the findings of `ordo lab compare`, it writes
 # bench/results/seeds*: the losses of each run by document, and their comparison. bench/results/heldout-2 has the same
 # of weights/heldout-2.txt. Files of another size or with other windows go into seeds-beside.csv and are not ranked.
-#   [WORK=DIR] [SEEDS="2 3"] seeds.sh BUILD CORPUS_DIR [NAME ...]
+#   [WORK=DIR] [SEEDS="2 3"] [KEEP=yes] seeds.sh BUILD CORPUS_DIR [NAME ...]
 #   TOKENS=N [WORK=DIR] [SEEDS="1 2 3"] seeds.sh BUILD CORPUS_DIR NAME ...
 # With TOKENS, the runs have another budget than the shipped files. Their results go to bench/results/tokens-N, where
 # progress.csv has the held-out loss that the training measured after each quarter, on a part of the text. The README's
 # table stays the same.
 # The weights stay in WORK (build/weights/seeds, with TOKENS build/weights/tokens-N); they are too large to ship.
 # Existing files of this budget are not trained again. Results of runs with the same recipe stay even if WORK lacks
-# their weights.
+# their weights. With KEEP=yes, only files that the results lack are measured, and the first, to compare recipes.
 set -eu
-[ $# -ge 2 ] || { sed -n '3,14p' "$0"; exit 2; }
+[ $# -ge 2 ] || { sed -n '3,15p' "$0"; exit 2; }
 ordo=$(readlink -f "$1")/ordo
 corpus=$(readlink -f "$2")
 shift 2
@@ -61,6 +61,15 @@ measure() { # TEXT FOLDER FILES ...: the losses on a text, joined with those of 
     text=$1 folder=$2
     shift 2
     mkdir -p "$kept$folder"
+    if [ -n "${KEEP:-}" ] && [ -e "$results$folder/seeds-runs.csv" ]; then
+        first=$2
+        for file; do
+            shift
+            [ "$file" = "$first" ] || { [ "$file" != --model ] &&
+                ! grep -q "^$(basename "$file" .safetensors)," "$results$folder/seeds-runs.csv"; } || continue
+            set -- "$@" --model "$file"
+        done
+    fi
     "$ordo" lab compare -q --corpus "$text" --out "$scratch" "$@" >"$scratch/found"
     controlled "$work"
     "$ordo" info "$2" | awk '$1 == "recipe.optimizer:" { name = $2 == "muon" ? "Muon" : "AdamW" } # $2: the first file

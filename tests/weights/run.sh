@@ -128,8 +128,10 @@ case $* in
 *--corpus*) kept=no ;;
 *) kept=yes ;;
 esac
+all=$*
 while [ "$1" != --out ]; do shift; done
 if [ $kept = no ]; then
+    echo "$all" >"$NEW/asked"
     cp "$NEW"/compare-*.csv "$2"
 else
     for table in loss pairs; do cat "$ORDO_WEIGHTS/../bench/results/seeds-runs.csv" >"$2/compare-$table.csv"; done
@@ -177,6 +179,15 @@ names_texts() {
 check 'seeds: each text is named' names_texts
 check 'seeds: again' measure none-1,none,1,,
 check 'seeds: and a trunk stays' are seeds-runs $HEADER none-1,none,1,, 'wide-1,none,1,d_ff 524,some EPYC' rope-1,rope,1,,
+for name in none-1 wide-1 other-1; do cp "$SCRATCH/seeds/rope-1.safetensors" "$SCRATCH/seeds/$name.safetensors"; done
+only_new() { # on the second text, whose results lack rope-1
+    KEEP=yes measure none-1,none,1,, other-1,other,1,, &&
+        [ "$(grep -o '[a-z]*-1[.]' "$new/asked" | tr -d '\n')" = none-1.other-1.rope-1. ]
+}
+check 'seeds: only files that the results lack are measured, and the first' only_new
+check 'seeds: and the others stay' are seeds-runs $HEADER none-1,none,1,, other-1,other,1,, \
+    'wide-1,none,1,d_ff 524,some EPYC' rope-1,rope,1,,
+rm "$SCRATCH"/seeds/none-1.safetensors "$SCRATCH"/seeds/wide-1.safetensors "$SCRATCH"/seeds/other-1.safetensors
 rm "$tree/weights/heldout-2.txt"
 unset HEADER
 mkdir -p "$SCRATCH/seeds/texts"
