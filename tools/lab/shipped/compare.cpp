@@ -61,9 +61,9 @@ std::set<std::string> members_of(const Blueprint& blueprint) {
     return members;
 }
 
-// How a model differs from most in size or windows: "d_ff 600". Empty: in nothing.
-std::string trunk_of(const Blueprint& one, const Blueprint& most) {
-    const std::set<std::string> usual = members_of(most);
+// How a model differs from the first in size or windows: "d_ff 600". Empty: in nothing.
+std::string trunk_of(const Blueprint& one, const Blueprint& first) {
+    const std::set<std::string> usual = members_of(first);
     std::string out;
     for (std::string member : members_of(one)) {
         if (usual.contains(member)) continue;
@@ -72,18 +72,6 @@ std::string trunk_of(const Blueprint& one, const Blueprint& most) {
         append(out, member.replace(member.find(':'), 1, " "));
     }
     return out.empty() && usual != members_of(one) ? "other layers" : out;
-}
-
-// The blueprint that most files have.
-Blueprint usual_blueprint(const std::vector<Trained>& models) {
-    std::map<std::string, int> files;
-    std::optional<std::pair<int, Blueprint>> most;
-    for (const Trained& trained : models) {
-        const Blueprint blueprint = tools::read_facts(trained.file).blueprint;
-        if (const int count = ++files[to_json(blueprint, true)]; !most || count > most->first)
-            most.emplace(count, blueprint);
-    }
-    return most->second;
 }
 
 // The type of products in Muon's steps changes losses as another type of processor does: by rounding.
@@ -113,14 +101,13 @@ bool one_trunk(const std::vector<Group>& groups) {
 std::vector<Group> measure_all(const Request& request, const Text& held, Result& result) {
     const std::vector<Trained> models = trained_models(request);
     const tools::ModelFacts first = tools::read_facts(models[0].file);
-    const Blueprint usual = usual_blueprint(models);
     std::map<std::string, std::string> unlike; // files by the condition that differs from the first file
     std::vector<Group> groups;
     for (const Trained& trained : models) {
         const tools::ModelFacts facts = tools::read_facts(trained.file);
         if (const std::string other = differing_condition(first, facts); !other.empty())
             append(unlike[other], trained.name);
-        Group& group = group_of(groups, trained.encoding, trunk_of(facts.blueprint, usual));
+        Group& group = group_of(groups, trained.encoding, trunk_of(facts.blueprint, first.blueprint));
         const auto seed = facts.record.find("seed");
         // A run without a seed has a key of its own.
         const std::string key = seed == facts.record.end() ? "unknown, " + trained.name : printable(seed->second);

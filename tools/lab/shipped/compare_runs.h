@@ -27,7 +27,7 @@ struct Run {
 struct Group {
     std::string name, spec;
     std::map<std::string, Run> runs;
-    std::string trunk = {}; // how the model differs from the others in size or windows; empty: like most
+    std::string trunk = {}; // how the model differs from the first in size or windows; empty: in nothing
 
     std::vector<double> values(double Run::*what) const;
     double loss() const { return mean_of(values(&Run::nll)).mean; }
