@@ -24,19 +24,14 @@ machine() {
     } >"$results/machine.txt"
 }
 
-# The README's losses: of the kept runs (seeds.sh), and of the shipped files of one trunk on weights/heldout.txt.
+# The README's losses, of the kept runs (seeds.sh), on both texts.
 losses() {
     "$ordo" lab compare -q --out "$scratch/kept" >"$scratch/found"
-    cp "$scratch/kept/compare-loss.csv" "$results/seeds.csv"
-    cp "$scratch/kept/compare-pairs.csv" "$results/seeds-pairs.csv"
-    files=
-    for file in weights/*.safetensors; do
-        [ "$file" = weights/storyteller.safetensors ] || files="$files --model $file"
+    for table in loss:seeds pairs:seeds-pairs coverage:seeds-coverage beside:seeds-beside \
+        second-loss:heldout-2/seeds second-pairs:heldout-2/seeds-pairs; do
+        [ ! -e "$scratch/kept/compare-${table%:*}.csv" ] ||
+            cp "$scratch/kept/compare-${table%:*}.csv" "$results/${table#*:}.csv"
     done
-    # --quick shortens only the measurement at four times the trained length: no document has more than 4,096 tokens.
-    # shellcheck disable=SC2086  # names without spaces
-    "$ordo" lab compare -q --quick --out "$scratch/shipped" $files >"$scratch/found"
-    cp "$scratch/shipped/compare-loss.csv" "$results/heldout-losses.csv"
 }
 
 # perplexity's columns, after the file and its encoding.

@@ -138,6 +138,24 @@ TEST_P(ShippedWeights, HaveLearnedSomething) {
     EXPECT_LT(total / static_cast<double>(tokens.size() - 1), 4.8);
 }
 
+// Many documents make the intervals over documents narrow; a document of both texts would count twice.
+TEST(HeldOutTexts, TheSecondHasManyDocumentsOfItsOwn) {
+    const std::string first = read_file(weights / "heldout.txt", 1 << 20),
+                      second = read_file(weights / "heldout-2.txt", 1 << 20);
+    const std::string end = "\n<|endoftext|>\n";
+    std::size_t documents = 0, longer = 0;
+    for (std::size_t at = 0; at < second.size(); ++documents) {
+        const std::size_t next = std::min(second.find(end, at), second.size());
+        EXPECT_EQ(first.find(second.substr(at, 60)), std::string::npos) << second.substr(at, 60);
+        EXPECT_EQ(second.find(second.substr(at, 60), at + 1), std::string::npos) << second.substr(at, 60);
+        longer += next - at > 6000;
+        at = next + end.size();
+    }
+    EXPECT_GE(documents, 60u);
+    EXPECT_GE(longer, 8u);
+    EXPECT_GE(second.size(), 150000u);
+}
+
 INSTANTIATE_TEST_SUITE_P(Weights, ShippedWeights, testing::ValuesIn(shipped), [](const auto& test) {
     std::string name = test.param.name;
     std::erase(name, '-');

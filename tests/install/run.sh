@@ -126,13 +126,13 @@ check 'the man page and the completions' helpful
 # everything but that folder.
 only_weights() {
     mkdir -p "$SCRATCH/tree/weights" && ln -s "$PWD"/* "$SCRATCH/tree" 2>"$SCRATCH/ln"
-    for file in rope.safetensors rope.md heldout.txt; do cp "weights/$file" "$SCRATCH/tree/weights" || return; done
+    for file in rope.safetensors rope.md heldout.txt heldout-2.txt; do cp "weights/$file" "$SCRATCH/tree/weights" || return; done
     for file in stories.train.txt rope.checkpoint rope.csv rope.log rope.safetensors.part; do
         echo stray >"$SCRATCH/tree/weights/$file"
     done
     make -C "$SCRATCH/tree" install DESTDIR="$SCRATCH/few" PREFIX=/usr &&
         (cd "$SCRATCH/few/usr/share/ordo/weights" && ls | LC_ALL=C sort) >"$SCRATCH/laid" &&
-        printf '%s\n' heldout.txt rope.md rope.safetensors >"$SCRATCH/expected" &&
+        printf '%s\n' heldout-2.txt heldout.txt rope.md rope.safetensors >"$SCRATCH/expected" &&
         same laid expected
 }
 check 'make install lays down what ships of weights/ and no more' only_weights
@@ -353,7 +353,10 @@ from_anywhere >"$SCRATCH/told"
 from_anywhere -m "$prefix/share/ordo/weights/storyteller.safetensors" >"$SCRATCH/storyteller"
 check 'and the storyteller' same told storyteller
 
-kept() { (cd / && env -i "$prefix/bin/ordo" lab compare -q) | grep -q '^  - Losses of [0-9]* runs of '; }
+kept() {
+    (cd / && env -i "$prefix/bin/ordo" lab compare -q) >"$SCRATCH/kept"
+    grep -q '^  - Losses of [0-9]* runs of ' "$SCRATCH/kept" && grep -q '^  - On heldout-2.txt: Losses of ' "$SCRATCH/kept"
+}
 check 'and the losses kept of seed runs' kept
 
 # A path with white space would split in two, and the first part could be another folder.

@@ -101,31 +101,31 @@ protected:
     static inline std::string text, short_text;
 };
 
-// Both encodings share one spread. With two values each, the variance is ((a - b)^2 + (c - d)^2) / 4, with two degrees
-// of freedom.
-TEST_F(LabCompare, MeansDifferencesAndTheSpreadThatEncodingsShare) {
+// The two files of rope are the same but for their seed. So the pooled variance is a quarter of the squared difference
+// of none's files, with two degrees of freedom, and none's own is a half of it. Of the means of two, the squared errors
+// are 1/8 and 1/4 of it. Together they have (3/8)^2 / (((1/8)^2 + (1/4)^2) / 2) = 3.6 degrees of freedom, rounded down.
+TEST_F(LabCompare, MeansDifferencesAndTheirSpread) {
     const Result result = compare({"rope-1", "none-1", "rope-2", "none-2"});
-    const double rope[] = {loss(path("rope-1"), text), loss(path("rope-2"), text)};
+    const double rope = loss(path("rope-1"), text);
     const double none[] = {loss(path("none-1"), text), loss(path("none-2"), text)};
-    const double t = 4.3027; // Student's 97.5 % point for two degrees of freedom
-    const double spread = std::hypot(rope[0] - rope[1], none[0] - none[1]) / 2;
-    ASSERT_GT(spread, 1e-3) << "the files are too much alike to test anything";
+    const double apart = std::abs(none[0] - none[1]), half = 3.1824 * std::sqrt(3.0 / 8) * apart;
+    ASSERT_GT(apart, 1e-3) << "the files are too much alike to test anything";
     const tools::Figures& losses = table(result, "loss");
     EXPECT_EQ(cell(losses, {{"encoding", "rope"}}, "seeds"), 2);
-    EXPECT_NEAR(cell(losses, {{"encoding", "rope"}}, "nll"), (rope[0] + rope[1]) / 2, 1e-4);
-    EXPECT_NEAR(cell(losses, {{"encoding", "none"}}, "half"), t * spread / std::sqrt(2), 2e-3);
-    EXPECT_NEAR(cell(losses, {{"encoding", "rope"}}, "minus_none"), (rope[0] + rope[1] - none[0] - none[1]) / 2, 1e-4);
-    // With a single comparison of one document, Dunnett's test equals Student's. Nothing is known about other
-    // documents.
-    EXPECT_NEAR(cell(losses, {{"encoding", "rope"}}, "half_minus"), t * spread, 5e-3);
-    EXPECT_NEAR(cell(table(result, "pairs"), {{"better", "none"}, {"worse", "rope"}}, "half_seeds"), t * spread, 2e-3);
+    EXPECT_NEAR(cell(losses, {{"encoding", "rope"}}, "nll"), rope, 1e-4);
+    EXPECT_NEAR(cell(losses, {{"encoding", "none"}}, "half"), 4.3027 * apart / 2, 2e-3);
+    EXPECT_NEAR(cell(losses, {{"encoding", "rope"}}, "minus_none"), rope - (none[0] + none[1]) / 2, 1e-4);
+    // A single comparison of one document. Nothing is known about other documents.
+    EXPECT_NEAR(cell(losses, {{"encoding", "rope"}}, "half_minus"), half, 5e-3);
+    EXPECT_NEAR(cell(table(result, "pairs"), {{"better", "none"}, {"worse", "rope"}}, "half_seeds"), half, 5e-3);
     EXPECT_TRUE(std::isnan(cell(losses, {{"encoding", "none"}}, "minus_none")));
     EXPECT_EQ(table(result, "pairs").rows.size(), 1u);
+    EXPECT_TRUE(says(result, "Nats per token on text.txt"));
     EXPECT_TRUE(says(result, "Only the encoding and the seed differ between the 4 files"));
     EXPECT_TRUE(says(result, "pooled over the 2 encodings with two seeds or more (2 degrees of freedom)"));
 }
 
-// Computes each document's part of a difference by hand. With two documents, Student's point is that of two seeds.
+// Computes each document's part of a difference by hand.
 TEST_F(LabCompare, IntervalsOverDocuments) {
     const Result& result = of_two();
     const tools::Figures& documents = table(result, "documents");
@@ -149,12 +149,52 @@ TEST_F(LabCompare, IntervalsOverDocuments) {
     const tools::Figures& pairs = table(result, "pairs");
     EXPECT_NEAR(cell(pairs, pair, "nll_less"), mean, 1e-4);
     EXPECT_NEAR(cell(pairs, pair, "half_documents"), by_documents, 2e-3);
-    // Combines both errors, with the degrees of freedom of Satterthwaite 1946: two of seeds, one of documents.
-    const double by_seed = cell(pairs, pair, "half_seeds") / 4.3027, by_document = by_documents / 12.7062;
-    const double degrees =
-        std::pow(std::hypot(by_seed, by_document), 4) / (std::pow(by_seed, 4) / 2 + std::pow(by_document, 4));
-    const double t = degrees < 2 ? 12.7062 : degrees < 3 ? 4.3027 : 3.1824;
-    EXPECT_NEAR(cell(pairs, pair, "half"), t * std::hypot(by_seed, by_document), 5e-3);
+    // Three errors together: of rope's and none's seeds, whose squares are as one to two, with two degrees of freedom
+    // each, and of the documents with one.
+    const double seeds = std::pow(cell(pairs, pair, "half_seeds") / 3.1824, 2),
+                 document = std::pow(by_documents / 12.7062, 2), all = seeds + document;
+    const double degrees = all * all / (seeds * seeds / 9 / 2 + seeds * seeds * 4 / 9 / 2 + document * document);
+    const double t = degrees < 2 ? 12.7062 : degrees < 3 ? 4.3027 : degrees < 4 ? 3.1824 : 2.7764;
+    EXPECT_NEAR(cell(pairs, pair, "half"), t * std::sqrt(all), 5e-3);
+}
+
+// A wider feed-forward layer: the file stands beside the ranking, and does not spoil the comparison of the others.
+TEST_F(LabCompare, FilesOfAnotherSizeStandBesideTheRanking) {
+    const std::string wide = path("wide").string();
+    ordo::test::expect_success(ordo::test::run_program({"train",         "-q",
+                                                        "--corpus",      "weights/heldout.txt",
+                                                        "--val",         "weights/heldout.txt",
+                                                        "--tokenizer",   path("none-1").string(),
+                                                        "--tokens",      "256",
+                                                        "--batch",       "1",
+                                                        "--eval-tokens", "256",
+                                                        "--threads",     "1",
+                                                        "--ffn",         "360",
+                                                        "--encoding",    "none",
+                                                        "--seed",        "3",
+                                                        "--out",         wide}));
+    const std::string trained_alike = with_record(file_content(path("none-1")), [](Json&) {});
+    put_file(path("wide"), with_record(file_content(wide), [&](Json& record) { // as if it had the others' training
+                 std::uint64_t length = 0;
+                 std::memcpy(&length, trained_alike.data(), 8);
+                 const Json like = Json::parse(trained_alike.substr(8, length)).at("__metadata__");
+                 const std::string blueprint = record.at("blueprint");
+                 for (const auto& [key, value] : like.items()) record[key] = value;
+                 for (auto entry = record.begin(); entry != record.end();)
+                     entry = like.contains(entry.key()) ? std::next(entry) : record.erase(entry);
+                 record["blueprint"] = blueprint, record["seed"] = "3";
+             }));
+    const Result result = compare({"rope-1", "none-1", "rope-2", "none-2", "wide"});
+    EXPECT_FALSE(says(result, "NOT CONTROLLED")) << result.found.at(1);
+    EXPECT_EQ(table(result, "loss").rows.size(), 2u);
+    const tools::Figures& beside = table(result, "beside");
+    ASSERT_EQ(beside.rows.size(), 1u);
+    EXPECT_EQ(beside.rows[0].at(test::column(beside, "trunk")), tools::Cell("d_ff 360"));
+    EXPECT_NEAR(cell(beside, {{"encoding", "none"}}, "nll"), loss(path("wide"), text), 1e-4);
+    EXPECT_NEAR(cell(beside, {{"encoding", "none"}}, "minus_none"),
+                loss(path("wide"), text) - cell(table(result, "loss"), {{"encoding", "none"}}, "nll"), 1e-4);
+    const tools::Figures& runs = table(result, "runs");
+    EXPECT_EQ(runs.rows.back().at(test::column(runs, "trunk")), tools::Cell("d_ff 360"));
 }
 
 TEST_F(LabCompare, OneSeedTellsNothingOfChance) {
@@ -228,6 +268,16 @@ TEST_F(LabCompare, AnotherProcessorIsNamedAndStaysControlled) {
     EXPECT_TRUE(says(result, "1 run on Another CPU, 1 run on Some CPU with some kernels"));
 }
 
+// Builds since 688c02d round Muon's products, too. Such runs are compared with older ones, as those of another processor.
+TEST_F(LabCompare, OtherProductsOfMuonAreNamedAndStayControlled) {
+    const std::string shown = with_entry(file_content(path("none-1")), "processor", "Some CPU");
+    put_file(path("rounded"), with_entry(shown, "recipe.optimizer.products", "bf16"));
+    put_file(path("older"), with_entry(file_content(path("rope-1")), "processor", "Some CPU"));
+    const Result result = compare({"older", "rounded"});
+    EXPECT_TRUE(says(result, "Only the encoding and the seed differ between the 2 files"));
+    EXPECT_TRUE(says(result, "1 run on Some CPU, 1 run on Some CPU and Muon in bf16"));
+}
+
 // A loss on the training text says nothing about other texts.
 TEST_F(LabCompare, ATextThatAModelLearnedFromIsNamed) {
     const std::string digest = sha256(text);
@@ -248,7 +298,7 @@ Group group_of_losses(const std::string& name, const std::vector<double>& losses
 }
 Result judged(const std::vector<Group>& groups) {
     Result result;
-    judge(groups, result);
+    judge(groups, "text.txt", 100, result);
     return result;
 }
 

@@ -7,21 +7,9 @@
 namespace ordo::lab {
 namespace {
 
-TEST(LabComparisons, ChiSquareTable) {
-    const struct {
-        int degrees;
-        double p95, p99;
-    } table[] = {{1, 3.841, 6.635}, {2, 5.991, 9.210}, {5, 11.070, 15.086}, {10, 18.307, 23.209}, {15, 24.996, 30.578}};
-    for (const auto& row : table) {
-        EXPECT_NEAR(chi_square_above(row.p95, row.degrees), 0.05, 2e-5) << row.degrees;
-        EXPECT_NEAR(chi_square_above(row.p99, row.degrees), 0.01, 1e-5) << row.degrees;
-    }
-    EXPECT_EQ(chi_square_above(0, 3), 1);
-}
-
-// Beall 1942: insects counted under six sprays. This is R's InsectSprays, whose manual prints K-squared = 25.96, p =
-// 9.085e-05.
-TEST(LabComparisons, PoolsTheSpreadAndTestsItAsBartlettDoes) {
+// Beall 1942: insects counted under six sprays. This is R's InsectSprays, whose residual standard error R prints as
+// 3.922 on 66 degrees of freedom.
+TEST(LabComparisons, PoolsTheSpread) {
     const std::vector<Vector> sprays{{10, 7, 20, 14, 14, 12, 10, 23, 17, 20, 14, 13},
                                      {11, 17, 21, 11, 16, 14, 17, 17, 19, 21, 7, 13},
                                      {0, 1, 7, 2, 3, 1, 2, 1, 3, 0, 1, 4},
@@ -30,8 +18,7 @@ TEST(LabComparisons, PoolsTheSpreadAndTestsItAsBartlettDoes) {
                                      {11, 9, 15, 22, 15, 16, 13, 10, 26, 26, 24, 13}};
     const Spread spread = pooled_spread(sprays);
     EXPECT_EQ(spread.degrees, 66);
-    EXPECT_NEAR(spread.p, 9.085e-05, 5e-9);
-    EXPECT_NEAR(spread.deviation, 3.922, 5e-4); // the residual standard error of the same data
+    EXPECT_NEAR(spread.deviation, 3.922, 5e-4);
     // A group of one value has no spread. The groups 1, 2, 3 and 4, 8 have squares 2 + 8 over 2 + 1 degrees of freedom.
     const Spread small = pooled_spread(std::vector<Vector>{{1, 2, 3}, {7}, {4, 8}});
     EXPECT_NEAR(small.deviation, std::sqrt(10.0 / 3), 1e-12);
@@ -39,40 +26,45 @@ TEST(LabComparisons, PoolsTheSpreadAndTestsItAsBartlettDoes) {
     EXPECT_TRUE(std::isnan(pooled_spread(std::vector<Vector>{{1}, {2}}).deviation));
 }
 
-// Dunnett 1964, Biometrics 20, 482-491, table II: two-sided, 5 %, with equally many values in each group and the
-// control.
-TEST(LabComparisons, DunnettsTable) {
-    const struct {
-        int degrees;
-        double critical[9];
-    } table[] = {{5, {2.57, 3.03, 3.29, 3.48, 3.62, 3.73, 3.82, 3.90, 3.97}},
-                 {10, {2.23, 2.57, 2.76, 2.89, 2.99, 3.07, 3.14, 3.19, 3.24}},
-                 {12, {2.18, 2.50, 2.68, 2.81, 2.90, 2.98, 3.04, 3.09, 3.14}},
-                 {20, {2.09, 2.38, 2.54, 2.65, 2.73, 2.80, 2.86, 2.90, 2.95}},
-                 {60, {2.00, 2.27, 2.41, 2.51, 2.58, 2.64, 2.69, 2.73, 2.77}}};
-    for (const auto& row : table)
-        for (std::size_t k = 1; k <= std::size(row.critical); ++k)
-            EXPECT_NEAR(dunnett_critical(Vector(k, std::sqrt(0.5)), row.degrees), row.critical[k - 1], 0.0051)
-                << row.degrees << " " << k;
-    // A single comparison is Student's, whatever its weight. Several need a larger point, and independent ones the
-    // largest.
-    EXPECT_NEAR(dunnett_critical(Vector{0.5}, 12), 2.1788, 1e-3);
-    EXPECT_NEAR(dunnett_within(2.1788, Vector{0.9}, 12), 0.95, 1e-4);
-    EXPECT_LT(dunnett_critical(Vector(5, 0.9), 12), dunnett_critical(Vector(5, 0.1), 12));
-    EXPECT_NEAR(dunnett_within(2.0, Vector(3, 1e-6), 100000), std::pow(0.9544997, 3), 1e-4);
+// The pooled variance is 10/3, with 3 degrees of freedom, which bound all others. That of 4, 8 is 8, that of 1, 2, 3 is
+// 1.
+TEST(LabComparisons, AGroupsSpreadIsItsOwnOrThePooledOne) {
+    const Spread spread = pooled_spread(std::vector<Vector>{{1, 2, 3}, {7}, {4, 8}});
+    EXPECT_NEAR(error_of_mean({4, 8}, spread).square, 4, 1e-12);
+    EXPECT_NEAR(error_of_mean({1, 2, 3}, spread).square, 10.0 / 9, 1e-12);
+    EXPECT_NEAR(error_of_mean({7}, spread).square, 10.0 / 3, 1e-12);
+    EXPECT_EQ(error_of_mean({1, 2, 3}, spread).degrees, 3);
+    const Spread known{.deviation = 1, .degrees = 100, .groups = 50};
+    EXPECT_EQ(error_of_mean({7}, known).degrees, 4);
+    EXPECT_EQ(error_of_mean({1, 2, 3}, known).degrees, 6);
 }
 
-// 0.005 x 4, 0.01 x 3, 0.03 x 2, and 0.04, which is raised to the value before it.
-TEST(LabComparisons, HolmsProbabilities) {
-    const Vector adjusted = holm({0.01, 0.04, 0.03, 0.005}), expected{0.03, 0.06, 0.06, 0.02};
-    for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_NEAR(adjusted[i], expected[i], 1e-12);
-    EXPECT_EQ(holm({0.7, 0.9}), (Vector{1, 1}));
-    EXPECT_TRUE(holm({}).empty());
+// Student 1908: the sleep data. R's t.test(extra ~ group, data = sleep) prints t = -1.8608, df = 17.776.
+TEST(LabComparisons, DegreesOfFreedomOfWelch) {
+    const Vector one{0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0},
+        two{1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4};
+    const auto part = [](const Vector& values) {
+        return ErrorPart{std::pow(sample_of(values).deviation(), 2) / 10, 9};
+    };
+    EXPECT_EQ(satterthwaite(std::array{part(one), part(two)}), 17);
+    EXPECT_NEAR((sample_of(one).mean() - sample_of(two).mean()) / std::sqrt(part(one).square + part(two).square),
+                -1.8608, 5e-5);
+    EXPECT_EQ(satterthwaite(std::array{ErrorPart{1, 5}, ErrorPart{0, 1}}), 5); // the degrees of the only part
+    EXPECT_EQ(satterthwaite(std::array{ErrorPart{0, 5}}), 1);
+}
+
+// Student's points of 0.5 % in one tail: five comparisons with two tails, ten with one.
+TEST(LabComparisons, CorrectsForTheNumberOfComparisons) {
+    EXPECT_NEAR(critical(10, 5), 3.169, 6e-4);
+    EXPECT_NEAR(critical(29, 5), 2.756, 6e-4);
+    EXPECT_NEAR(critical_one_sided(10, 10), 3.169, 6e-4);
+    EXPECT_NEAR(critical(4, 1), 2.776, 6e-4);
 }
 
 TEST(LabComparisons, StudentsTails) {
     EXPECT_NEAR(student_beyond(-2.179, 12), 0.05, 1e-4);
     EXPECT_NEAR(student_beyond(3.055, 12), 0.01, 1e-4);
+    EXPECT_EQ(student_beyond(1e6, 12), 1e-12); // rounding alone would decide how much less
 }
 
 } // namespace

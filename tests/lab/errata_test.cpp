@@ -3,6 +3,7 @@
 #include "tests/lab/lab_run.h"
 #include "tools/lab/claims/slips.h"
 #include "tools/lab/claims/study.h"
+#include "tools/lab/drawing/render.h"
 
 #include <cstdio>
 #include <fstream>
@@ -82,6 +83,7 @@ TEST(LabErrata, FitsALineForEachClaim) {
     int count = 0;
     for (std::string line; std::getline(lines, line); ++count) EXPECT_LE(line.size(), 80u) << line;
     EXPECT_EQ(count, 38);
+    EXPECT_TRUE(has(text_of(errata_experiment, errata_result(), {}), "a larger angle learns order"));
 }
 
 // In "ordo lab slopes (picture shapes); ordo lab stretch", each command is a verb, and each of the lab an experiment.
@@ -170,6 +172,13 @@ TEST(LabErrata, RecordedDifferencesAreThoseOfTheFile) {
     expect_figure(35, ("than t5 " + more("alibi", "t5")).c_str());
     expect_figure(35, ("sinusoidal costs " + more("sinusoidal", "alibi")).c_str());
     expect_figure(33, ("waves cost " + more("sinusoidal", "learned")).c_str());
+    // compare's verdict on the same pair.
+    const Result compared = test::run(compare_experiment);
+    const tools::Figures& pairs = test::table(compared, "pairs");
+    for (const auto& row : pairs.rows)
+        if (row[0] == tools::Cell("learned") && row[1] == tools::Cell("sinusoidal"))
+            expect_figure(33, row[test::column(pairs, "beyond_chance")] == tools::Cell(true) ? "(more than chance)"
+                                                                                             : "(undecided)");
     EXPECT_EQ(losses.at("rope").size(), 3u);
 }
 

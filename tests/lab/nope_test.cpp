@@ -118,6 +118,12 @@ TEST(LabCounting, MatricesAreThoseOfTheTheorems) {
         m[std::to_string(matrix.theorem) + matrix.name] = matrix.rows;
     for (const auto& row : m.at("1W_k"))
         for (std::size_t j = 0; j < row.size(); ++j) EXPECT_EQ(row[j], j == 0 ? 1 : 0);
+    // The norm divides a state by the root of its mean square, 8/13 here, and multiplies it with the gain.
+    for (const auto& row : m.at("1E")) {
+        const double mean_square = std::inner_product(row.begin(), row.end(), row.begin(), 0.0) / 13;
+        EXPECT_NEAR(mean_square, 8.0 / 13, 1e-6);
+        for (const double gain : m.at("1g").at(0)) EXPECT_NEAR(gain / std::sqrt(mean_square), 1, 1e-6);
+    }
     const auto times = [](const Matrix& matrix, const std::vector<double>& x) {
         std::vector<double> y;
         for (const auto& row : matrix) y.push_back(std::inner_product(row.begin(), row.end(), x.begin(), 0.0));

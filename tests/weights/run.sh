@@ -36,7 +36,7 @@ train)
     echo state >"$checkpoint" && printf '%s\n' step,tokens,lr,loss,grad_norm,tokens_per_second,validation_loss 1,2048,0,8,1,0, 1,2048,,,,,7 \
         2,4096,0,6,1,0, >"$log"
     [ "$encoding" != none ] || { echo "ordo: no more" >&2 && exit 1; }
-    echo "$encoding $resume --tokens $tokens --batch $batch --optimizer $optimizer --lr $lr --products $products --seed $seed ..." >"$out"
+    echo "$encoding $resume --tokens $tokens --batch $batch --optimizer $optimizer --lr $lr --products $products --seed $seed ...${ffn:+ ffn $ffn}" >"$out"
     echo "tokens: $tokens"
     ;;
 esac
@@ -92,6 +92,11 @@ check 'but what would follow' [ ! -e "$out/sinusoidal.safetensors" ]
 goes_on() { ! weights none && grep -qx 'went on' "$WORK/none.log"; }
 check 'the next run goes on' goes_on
 
+# A none as large as deberta. The stand-in fails for the encoding none, so the options are in the log of a failure.
+larger() { sed 's/\[ "$encoding" != none \]/true/' "$bin/ordo" >"$bin/larger" && chmod +x "$bin/larger" &&
+    tools/scripts/weights.sh "$bin/larger" "$corpus" "$out" none-large && grep -q '^none .* ffn 524$' "$out/none-large.safetensors"; }
+check 'a file of another size has the same encoding and a wider layer' larger
+
 # Several seeds with another budget.
 rm -r "$out" "$WORK"
 seeds() { SEEDS="1 2" TOKENS=500 PRODUCTS=f32 weights rope alibi; }
@@ -123,8 +128,10 @@ case $* in
 *--corpus*) kept=no ;;
 *) kept=yes ;;
 esac
+all=$*
 while [ "$1" != --out ]; do shift; done
 if [ $kept = no ]; then
+    echo "$all" >"$NEW/asked"
     cp "$NEW"/compare-*.csv "$2"
 else
     for table in loss pairs; do cat "$ORDO_WEIGHTS/../bench/results/seeds-runs.csv" >"$2/compare-$table.csv"; done
@@ -134,7 +141,7 @@ printf '#!/bin/sh\nmkdir -p "$WORK"\n' >"$tree/tools/scripts/weights.sh"
 printf '#!/bin/sh\ntouch "%s"\n' "$SCRATCH/table" >"$tree/tools/scripts/readme_table.sh"
 chmod +x "$SCRATCH/ordo" "$tree/tools/scripts/"*
 measure() { # NAME,ENCODING,SEED,...,PROCESSOR ...: the runs that are measured
-    printf '%s\n' file,encoding,seed,processor "$@" >"$new/compare-runs.csv"
+    printf '%s\n' "${HEADER:-file,encoding,seed,processor}" "$@" >"$new/compare-runs.csv"
     { echo file,document,tokens,nll && for run; do echo "${run%%,*},0,9,2.5"; done; } >"$new/compare-documents.csv"
     NEW=$new WORK=$SCRATCH/seeds "$tree/bench/seeds.sh" "$SCRATCH" "$corpus" rope
 }
@@ -157,6 +164,32 @@ check 'seeds: keeps what the results say' are seeds-runs file,encoding,seed,proc
 echo 0.012 >"$new/rate"
 check 'seeds: another rate' measure rope-1,rope,1,
 check 'seeds: joins nothing of before' are seeds-runs file,encoding,seed,processor rope-1,rope,1,
+# Results from before the trunk was a column, and a second text.
+echo story >"$tree/weights/heldout-2.txt"
+HEADER=file,encoding,seed,trunk,processor
+check 'seeds: files of another size' measure 'wide-1,none,1,d_ff 524,some EPYC' none-1,none,1,,
+check 'seeds: rows without a trunk have an empty one' are seeds-runs $HEADER 'wide-1,none,1,d_ff 524,some EPYC' \
+    none-1,none,1,, rope-1,rope,1,,
+check 'seeds: the second text has the measured files' are heldout-2/seeds-runs $HEADER 'wide-1,none,1,d_ff 524,some EPYC' \
+    none-1,none,1,,
+names_texts() {
+    [ "$(cat "$tree/bench/results/seeds-recipe.txt")" = "$(printf 'Muon at 0.012 on some.txt\nsimple.val.txt')" ] &&
+        [ "$(sed -n 2p "$tree/bench/results/heldout-2/seeds-recipe.txt")" = heldout-2.txt ]
+}
+check 'seeds: each text is named' names_texts
+check 'seeds: again' measure none-1,none,1,,
+check 'seeds: and a trunk stays' are seeds-runs $HEADER none-1,none,1,, 'wide-1,none,1,d_ff 524,some EPYC' rope-1,rope,1,,
+for name in none-1 wide-1 other-1; do cp "$SCRATCH/seeds/rope-1.safetensors" "$SCRATCH/seeds/$name.safetensors"; done
+only_new() { # on the second text, whose results lack rope-1
+    KEEP=yes measure none-1,none,1,, other-1,other,1,, &&
+        [ "$(grep -o '[a-z]*-1[.]' "$new/asked" | tr -d '\n')" = none-1.other-1.rope-1. ]
+}
+check 'seeds: only files that the results lack are measured, and the first' only_new
+check 'seeds: and the others stay' are seeds-runs $HEADER none-1,none,1,, other-1,other,1,, \
+    'wide-1,none,1,d_ff 524,some EPYC' rope-1,rope,1,,
+rm "$SCRATCH"/seeds/none-1.safetensors "$SCRATCH"/seeds/wide-1.safetensors "$SCRATCH"/seeds/other-1.safetensors
+rm "$tree/weights/heldout-2.txt"
+unset HEADER
 mkdir -p "$SCRATCH/seeds/texts"
 log() { # LAST ...: a training's log, with a held-out loss after each 2,048 tokens
     echo step,tokens,lr,loss,grad_norm,tokens_per_second,validation_loss

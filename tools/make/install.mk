@@ -17,7 +17,7 @@ empty :=
 up := $(subst $(empty) $(empty),/,$(patsubst %,..,$(subst /, ,$(libdir)))) # from there to PREFIX
 prefix := $(DESTDIR)$(PREFIX)
 at = $(foreach path,$(1),'$(prefix)/$(path)')
-SHIPPED := $(wildcard weights/*.safetensors weights/*.md weights/heldout.txt)
+SHIPPED := $(wildcard weights/*.safetensors weights/*.md weights/heldout*.txt)
 KEPT := $(wildcard bench/results/seeds-runs.csv bench/results/seeds-documents.csv bench/results/seeds-recipe.txt)
 HEADERS := $(addprefix engine/,ordo.h encoding.h rows.h training.h ordo_c.h)
 SHELL_FILES := $(addprefix share/,bash-completion/completions/ordo zsh/site-functions/_ordo \
@@ -26,14 +26,16 @@ PACKAGE_FILES := $(addprefix $(libdir)/,pkgconfig/ordo.pc cmake/ordo/ordo-config
 # Where python3 looks for modules in PREFIX; share/ordo if it looks nowhere there.
 PYTHONDIR ?= $(or $(shell python3 -c 'import sys; print(next((p[len("$(PREFIX)/"):] for p in sys.path \
   if p.startswith("$(PREFIX)/") and p.endswith("-packages") and not p.startswith("$(PREFIX)/local/")), ""))' 2>/dev/null),share/ordo)
+KEPT += $(wildcard $(addprefix bench/results/heldout-2/seeds-,runs.csv documents.csv recipe.txt))
 # uninstall removes files by their names, and folders of our own once they are empty.
 PROGRAMS := ordo ordo-train ordo-bench ordo-lab
 LAID_DOWN = $(addprefix bin/,$(PROGRAMS)) $(libdir)/libordo.a $(PYTHONDIR)/ordo.py $(SHELL_FILES) $(PACKAGE_FILES) \
   $(addprefix include/ordo/,$(notdir $(HEADERS))) $(addprefix share/ordo/,$(SHIPPED) $(KEPT))
-OWN_FOLDERS = $(PYTHONDIR)/__pycache__ include/ordo $(libdir)/cmake/ordo share/ordo/weights share/ordo/bench/results share/ordo/bench share/ordo
+OWN_FOLDERS = $(PYTHONDIR)/__pycache__ include/ordo $(libdir)/cmake/ordo share/ordo/weights share/ordo/bench/results/heldout-2 \
+  share/ordo/bench/results share/ordo/bench share/ordo
 filled_in = sed -e 's|@VERSION@|$(VERSION)|' -e 's|@LIBS@|$(LIBS)|' -e 's|@LIBDIR@|$(libdir)|' -e 's|@UP@|$(strip $(up))|'
 install: all ## PREFIX=/usr/local LIBDIR=lib DESTDIR=
-	install -d $(call at,bin $(libdir)/pkgconfig $(libdir)/cmake/ordo $(PYTHONDIR) include/ordo share/ordo/weights share/ordo/bench/results $(dir $(SHELL_FILES)))
+	install -d $(call at,bin $(libdir)/pkgconfig $(libdir)/cmake/ordo $(PYTHONDIR) include/ordo share/ordo/weights share/ordo/bench/results/heldout-2 $(dir $(SHELL_FILES)))
 	install -m 755 $(addprefix $(BUILD)/,$(PROGRAMS)) $(call at,bin)
 	$(BUILD)/ordo --completion bash > $(call at,share/bash-completion/completions/ordo)
 	$(BUILD)/ordo --completion zsh > $(call at,share/zsh/site-functions/_ordo)
@@ -50,7 +52,7 @@ install: all ## PREFIX=/usr/local LIBDIR=lib DESTDIR=
 	$(filled_in) tools/scripts/ordo-config-version.cmake.in > $(call at,$(libdir)/cmake/ordo/ordo-config-version.cmake)
 	chmod 644 $(call at,$(SHELL_FILES) $(PACKAGE_FILES)) # the shell made them, by its umask
 	$(if $(SHIPPED),install -m 644 $(SHIPPED) $(call at,share/ordo/weights))
-	$(if $(KEPT),install -m 644 $(KEPT) $(call at,share/ordo/bench/results))
+	$(foreach file,$(KEPT),install -m 644 $(file) $(call at,share/ordo/$(file)) &&) true
 	@$(if $(DESTDIR),,tools/scripts/register_library.sh $(PREFIX)/$(libdir) $(SONAME))
 uninstall: ## remove the installed files
 	rm -f $(call at,$(LAID_DOWN)) $(call at,$(libdir))/libordo.so* $(call at,$(PYTHONDIR)/__pycache__)/ordo.*.pyc

@@ -23,8 +23,9 @@ trap 'rm -rf "$scratch"' EXIT
 
 "$ordo" encodings --format csv >"$scratch/registered.csv"
 # Cells without a measured figure stay empty.
-for name in seeds seeds-runs heldout-losses encodings; do
-    if [ -e "$results/$name.csv" ]; then cp "$results/$name.csv" "$scratch/"; else : >"$scratch/$name.csv"; fi
+for name in seeds seeds-runs heldout-2/seeds encodings; do
+    copy=$scratch/$(echo "$name" | sed 's|/seeds|-losses|').csv
+    if [ -e "$results/$name.csv" ]; then cp "$results/$name.csv" "$copy"; else : >"$copy"; fi
 done
 
 rate=$(sed -n 's/.* at \([0-9.]*\) on .*/ (\1)/p' "$results/seeds-recipe.txt" 2>/dev/null || true)
@@ -88,7 +89,7 @@ function elsewhere(types,    n, i, part, mark) {
 function side(mean, half) { return column(half) == "" ? 0 : column(mean) - column(half) > 0 ? 1 : column(mean) + column(half) < 0 ? -1 : 0 }
 
 function away() {
-    return there == "" ? "" : " †: with a run on another processor (" there ")."
+    return there == "" ? "" : " †: with a run on another processor or with other products (" there ")."
 }
 
 FNR == 1 {
@@ -101,6 +102,7 @@ FNR == 1 {
 }
 # The first parameter of a spec, which tells several specs of one encoding apart. Of a sum, all of it.
 function first_parameter(spec) { if (spec !~ /\+/) { sub(/^[^:]*:?/, "", spec); sub(/,.*/, "", spec) }; return spec }
+function shown_as(name, label) { return label ~ /\+/ ? label : name (count[name] > 1 ? " (" label ")" : "") }
 function labelled(name, label) { return count[name] > 1 || label ~ /\+/ ? label : "" }
 
 { fields($0, f) }
@@ -114,6 +116,7 @@ file == "seeds.csv" {
     tag[name, ++count[name]] = label
     loss[name, count[name]] = name == "none" ? "reference" : interval("minus_none", "half_minus")
     corpus_side[name, label] = side("minus_none", "half_minus")
+    if (column("can_be_best") == "true") { bests[++best_rows] = name SUBSEP label }
     if (column("minus_none") != "") ++compared
 }
 file == "seeds-runs.csv" {
@@ -124,14 +127,15 @@ file == "seeds-runs.csv" {
     label = first_parameter(column("encoding"))
     trained[name, label] = trained[name, label] "," type
 }
-file == "heldout-losses.csv" {
+file == "heldout-2-losses.csv" {
     name = base(column("encoding"))
     label = first_parameter(column("encoding"))
     if (name == "none") on_none = column("nll")
-    if (column("half_documents") != "") documents = 1
-    shipped[name, label] = name == "none" ? "reference" : interval("minus_none", "half_documents")
-    if (corpus_side[name, label] && corpus_side[name, label] == side("minus_none", "half_documents")) {
-        shown = label ~ /\+/ ? label : name (count[name] > 1 ? " (" label ")" : "")
+    more = column("seeds") > more + 0 ? column("seeds") : more
+    if (column("half_minus") != "") seeds_known = 1
+    shipped[name, label] = name == "none" ? "reference" : interval("minus_none", "half_minus")
+    if (corpus_side[name, label] && corpus_side[name, label] == side("minus_none", "half_minus")) {
+        shown = shown_as(name, label)
         if (corpus_side[name, label] < 0) ahead = listed(ahead, shown)
         else behind = listed(behind, shown)
     }
@@ -164,20 +168,23 @@ END {
     if (seeds) {
         notes = "\n" fold("- **Loss, corpus**: nats per token on held-out stories, minus the " sprintf("%.3f", none) " of `none`; " \
             (seeds > 1 ? "mean of " ((once ? 1 : fewest) < seeds ? (once ? 1 : fewest) " to " : "") seeds " runs" : "one run each") " of " budget ". " \
-            (seeds > 1 ? "± is a 95 % interval over seeds and texts (Dunnett, " compared " pairs)." : \
+            (seeds > 1 ? "± is a 95 % interval over seeds and documents, for all " compared " at once." : \
             "The spread between runs is not known.") away())
+        for (i = 1; i <= best_rows; ++i) { split(bests[i], part, SUBSEP); best = listed(best, shown_as(part[1], part[2])) }
+        if (best != "") notes = notes "\n" fold("- **The best** there is one of " best " (95 %).")
     }
     if (on_none != "")
-        notes = notes "\n- **Loss, shipped text**: one run on [heldout.txt](weights/heldout.txt), minus " sprintf("%.3f", on_none) \
-            (documents ? "; ± covers documents." : ".")
+        notes = notes "\n" fold("- **Loss, shipped text**: on [heldout-2.txt](weights/heldout-2.txt), minus " sprintf("%.3f", on_none) \
+            "; " (more > 1 ? "up to " more " runs" : "one run each") ". " \
+            (seeds_known ? "± as for the corpus." : "The spread between runs is not known."))
     if (ahead behind != "")
         notes = notes "\n" fold("- **Both texts** put" (ahead == "" ? "" : " " ahead " ahead of `none`") \
             (behind == "" ? "" : (ahead == "" ? " " : ", and ") behind " behind" (ahead == "" ? " `none`" : " it")) \
-            ", at this learning rate" rate ", budget and size.")
+            ", beyond chance on each, at this learning rate" rate ", budget and size.")
     if (cpu)
         notes = notes "\n- **Cost**: the time of the encoding as a share of a pass over " prompt " tokens (" cpu ")."
     print notes
-}' "$scratch/seeds.csv" "$scratch/seeds-runs.csv" "$scratch/heldout-losses.csv" "$scratch/encodings.csv" "$scratch/registered.csv" >"$scratch/table"
+}' "$scratch/seeds.csv" "$scratch/seeds-runs.csv" "$scratch/heldout-2-losses.csv" "$scratch/encodings.csv" "$scratch/registered.csv" >"$scratch/table"
 
 awk -v table="$scratch/table" '
 /^<!-- encodings:end -->$/ { inside = 0 }

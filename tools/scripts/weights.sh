@@ -19,7 +19,14 @@ encoding_of() { # the spec of a file's name
     rotate-stretch-*) echo "rotate-stretch:period=${1##*-}" ;;
     rope-none) echo 'pattern(rope,none)' ;;
     sink-rope) echo 'sink+rope' ;;
+    none-large) echo none ;;
     *) echo "$1" ;;
+    esac
+}
+
+size_of() { # the options of a file of another size; the study shows such files beside its ranking
+    case $1 in
+    none-large) echo "--ffn 524" ;; # as many parameters as deberta
     esac
 }
 
@@ -49,8 +56,8 @@ train() { # NAME SEED
     echo "weights: $name"
     [ -e "$WORK/$name.checkpoint" ] || rm -f "$WORK/$name.csv" # of a training that has ended
     # shellcheck disable=SC2086 # several words
-    OMP_NUM_THREADS=1 "$ORDO" train --threads 1 --encoding "$(encoding_of "$1")" --out "$WORK/$name.safetensors" \
-        --corpus "$TEXT" --val "$VALIDATION" --tokenizer "$TOKENIZER" $recipe --keep last \
+    OMP_NUM_THREADS=1 "$ORDO" train --threads 1 --encoding "$(encoding_of "$1")" $(size_of "$1") \
+        --out "$WORK/$name.safetensors" --corpus "$TEXT" --val "$VALIDATION" --tokenizer "$TOKENIZER" $recipe --keep last \
         --checkpoint "$WORK/$name.checkpoint" --resume --log "$WORK/$name.csv" >"$WORK/$name.log" 2>&1 &&
         "$TOOLS/card.sh" "$ORDO" "$WORK/$name.safetensors" "$WORK/$name.csv" >"$WORK/$name.md" 2>>"$WORK/$name.log" &&
         deliver "$name" &&

@@ -144,6 +144,9 @@ std::vector<HandSetMatrix> hand_set_matrices(int context, std::uint64_t seed) {
     };
     add(1, "E", "embedding of each token: 1; 1 for the first token, -1 for others; then its content",
         tensors.view("embedding.weight"));
+    add(1, "g",
+        text("gain of every norm: sqrt(", square, "/", stream, "), so that a state of this length stays as it is"),
+        tensors.view("layers.0.attention_norm.weight"));
     add(1, "W_q", "queries: anything, here a half", head("layers.0", 0));
     add(1, "W_k", "keys: ones in the first column, so that all keys are alike and attention is uniform",
         head("layers.0", 1));

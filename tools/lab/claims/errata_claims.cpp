@@ -288,7 +288,7 @@ fact relative positioning holds; differentiability is no advantage: positions ar
  to train, and the gradient of an embedding is the same whatever is added to it
 figure gradient changes by {0}
 figures adding the waves of positions 1 and 100 changes the gradient of the embedding by {0}; trained tensors: {1}; in
- recorded runs waves cost {2} nats a token more than learned rows, which are no function of the position
+ recorded runs waves cost {2} nats a token more than learned rows, which are no function of the position ({3})
 shown ordo table sinusoidal; ordo lab compare
 34 wrong
 text Investigating Transformer Positional Encodings
@@ -314,9 +314,9 @@ brief a larger angle learns order
 claim a more extreme rotation angle, 2 pi/6 in place of 2 pi/36, allowed the model to learn the word orderings better
 fact the distance that it reports rises towards that of an even guess, which knows no order; with a period of 6,
  positions 1 and 7 rotate the same
-figure period 6 costs {0}
-figures its distance rose from {1} to {2}, an even guess has {3}; in recorded runs the period of 6 costs {0} nats a
- token more than that of 36; positions 1 and 7 are {4} rad apart, with the period of 36 {5}
+figure its distance rose, {1} to {2}
+figures its distance rose from {1} to {2}, an even guess has {3}; positions 1 and 7 are {4} rad apart, with the period
+ of 36 {5}; in recorded runs the period of 6 costs {0} nats a token more than that of 36 ({6})
 shown ordo lab word-order; ordo lab compare; ordo lab stretch
 37 wrong
 text Investigating Transformer Positional Encodings

@@ -11,26 +11,37 @@
 namespace ordo::lab {
 namespace {
 
-// The losses of runs in bench/results.
+// The losses of runs in bench/results. Intervals and verdicts are for all pairs of the list that compare judges.
 class Recorded {
 public:
     Recorded() {
         if (std::optional<KeptRuns> kept = find_kept_runs()) groups_ = std::move(kept->groups);
+        take_others(groups_);
         name_groups(groups_);
+        bool fixed = false;
+        pairs_ = std::max<std::size_t>(1, listed_pairs(groups_, spread_of(groups_), fixed).size());
     }
     // "0.033 +- 0.011" nats a token, by which the first encoding costs more.
     std::string more(const std::string& first, const std::string& second) const {
-        const Group *a = find(first), *b = find(second);
-        const auto difference = a && b ? compare(*a, *b, spread_of(groups_)) : std::nullopt;
-        return difference ? figure(difference->mean, 2) + margin(difference->half()) : "(no runs at hand)";
+        const auto difference = between(first, second);
+        return difference ? figure(difference->mean, 2) + margin(difference->half(pairs_)) : "(no runs at hand)";
+    }
+    std::string verdict(const std::string& first, const std::string& second) const {
+        const auto difference = between(first, second);
+        return difference && difference->p(pairs_) < 0.05 ? "more than chance" : "undecided";
     }
 
 private:
+    std::optional<Comparison> between(const std::string& first, const std::string& second) const {
+        const Group *a = find(first), *b = find(second);
+        return a && b ? compare(*a, *b, spread_of(groups_)) : std::nullopt;
+    }
     const Group* find(const std::string& name) const {
         const auto at = std::ranges::find(groups_, name, &Group::name);
         return at == groups_.end() ? nullptr : &*at;
     }
     std::vector<Group> groups_;
+    std::size_t pairs_ = 1;
 };
 
 Values refusals(const std::vector<Trained>& models) {
@@ -79,7 +90,7 @@ Values differentiability(const Recorded& recorded, std::uint64_t seed) {
     const Encoding& encoding = *waves.stack().items()[0];
     encoding.embed_backward(view(in.data(), 2, 16), view(x.data(), 2, 16), {positions, {}}, {});
     return {figure(largest_difference(in, out)), text(encoding.tensors().size()),
-            recorded.more("sinusoidal", "learned")};
+            recorded.more("sinusoidal", "learned"), recorded.verdict("sinusoidal", "learned")};
 }
 
 // PE(p + 99) from PE(p) by one matrix, and positions read from the states of trained weights.
@@ -119,7 +130,8 @@ Values larger_angle(const Recorded& recorded) {
             fixed_text(good_is[5], 3),
             fixed_text(lines().uniform, 3),
             apart(6),
-            apart(36)};
+            apart(36),
+            recorded.verdict("rotate-stretch:period=6", "rotate-stretch:period=36")};
 }
 
 // The operations of encodings, in percent of those of the model's products, for a text of the trained length.

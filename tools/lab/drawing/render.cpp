@@ -158,7 +158,7 @@ Figures figures_of(const Picture& picture) {
 }
 
 std::string text_of(const Experiment& experiment, const Result& result, Screen screen, bool all) {
-    constexpr std::size_t few_pictures = 2, few_rows = 32, few_records = 4, few_map_rows = 32;
+    constexpr std::size_t few_pictures = 2, few_rows = 40, few_records = 4, few_map_rows = 32;
     if (!all) screen.rows = few_map_rows;
     std::string out = wrapped(std::string(experiment.name) + ": " + std::string(experiment.summary), screen.width, 0) +
                       "\n\n" + wrapped(result.answer, screen.width, 0) + "\n";

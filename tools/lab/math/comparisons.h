@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Compares many means at once: the pooled spread of groups of runs, and critical values for all comparisons together.
+// Compares many means of a few runs each, without the assumption that all groups of runs spread alike.
 #pragma once
 
 #include "tools/lab/math/numbers.h"
@@ -10,25 +10,28 @@ namespace ordo::lab {
 struct Spread {
     double deviation = std::nan(""); // NaN: no group has two values
     int degrees = 0, groups = 0;     // of freedom; groups of two values or more
-    double p = std::nan("");         // of Bartlett's test of equal spread; NaN: fewer than two of these groups
 };
-// Pooled over the groups. Bartlett 1937, Proceedings of the Royal Society A 160, 268-282.
+// Pooled over the groups.
 Spread pooled_spread(std::span<const Vector> groups);
 
-// The probability that a value of the chi-square distribution exceeds x.
-double chi_square_above(double x, int degrees);
-// The probability that Student's |t| exceeds |t|.
+// A squared standard error and its degrees of freedom.
+struct ErrorPart {
+    double square = std::nan(""), degrees = 0;
+};
+// The error of a group's mean. Its variance is its own or the pooled one, whichever is larger: two or three values
+// often lie close together by chance. Its degrees of freedom are its own and four more, at most those of the pooled
+// spread: another group's spread says that much about this one's. With four, intervals hold if the groups' spreads
+// differ as the square roots of inverse chi-square values with four degrees of freedom do.
+ErrorPart error_of_mean(const Vector& values, const Spread& pooled);
+inline constexpr int borrowed_degrees = 4;
+// The degrees of freedom of a sum of parts (Satterthwaite 1946, Biometrics Bulletin 2, 110-114), at least 1.
+int satterthwaite(std::span<const ErrorPart> parts);
+
+// The probability that Student's |t| exceeds |t|; not below 1e-12, where rounding decides.
 double student_beyond(double t, int degrees);
-
-// Dunnett 1955, Journal of the American Statistical Association 50, 1096-1121: k means of n_i runs each against one
-// control of n_0 runs, all with one pooled spread. The weight of a comparison is sqrt(n_i / (n_i + n_0)); the
-// correlation of two comparisons is the product of their weights. Returns the probability that the largest |t| stays
-// below t, by numerical integration, and the t for which it is 0.95.
-double dunnett_within(double t, std::span<const double> weights, int degrees);
-double dunnett_critical(std::span<const double> weights, int degrees);
-
-// Adjusted probabilities, in the given order. A value below 0.05 is decided; the chance of any error among all is at
-// most 5 %. Holm 1979, Scandinavian Journal of Statistics 6, 65-70.
-Vector holm(const Vector& p);
+// Bonferroni's correction for a number of comparisons: each value, interval and probability below is that of one
+// comparison, and the chance of any error among all is at most 5 %.
+double critical(int degrees, std::size_t comparisons);           // |t| of an interval
+double critical_one_sided(int degrees, std::size_t comparisons); // t
 
 } // namespace ordo::lab

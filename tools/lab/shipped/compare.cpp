@@ -46,16 +46,62 @@ void best_first(std::vector<Group>& groups) {
     std::stable_sort(groups.begin(), groups.end(), [](const Group& a, const Group& b) { return a.loss() < b.loss(); });
 }
 
-std::string differing_condition(const tools::ModelFacts& a, const tools::ModelFacts& b) {
-    if (to_json(a.blueprint, true) != to_json(b.blueprint, true)) return "blueprint";
+// The members of a blueprint: "\"d_ff\":600", ...
+std::set<std::string> members_of(const Blueprint& blueprint) {
+    const std::string json = to_json(blueprint, true);
+    std::set<std::string> members;
+    std::string member;
+    int depth = 0;
+    for (const char c : json.substr(1, json.size() - 2)) {
+        depth += (c == '{' || c == '[') - (c == '}' || c == ']');
+        if (c == ',' && depth == 0)
+            members.insert(std::exchange(member, ""));
+        else
+            member += c;
+    }
+    members.insert(member);
+    return members;
+}
+
+// How a model differs from the first in size or windows: "d_ff 600". Empty: in nothing.
+std::string trunk_of(const Blueprint& one, const Blueprint& first) {
+    const std::set<std::string> usual = members_of(first);
+    std::string out;
+    for (std::string member : members_of(one)) {
+        if (usual.contains(member)) continue;
+        std::erase(member, '"');
+        std::ranges::replace(member, ',', ';'); // the list has commas
+        append(out, member.replace(member.find(':'), 1, " "));
+    }
+    return out.empty() && usual != members_of(one) ? "other layers" : out;
+}
+
+// The type of products in Muon's steps changes losses as another type of processor does: by rounding.
+constexpr const char* muon_products = "recipe.optimizer.products";
+
+std::string differing_condition(tools::ModelFacts a, tools::ModelFacts b) {
+    if (a.blueprint.vocab_size != b.blueprint.vocab_size) return "size of the vocabulary";
+    if (a.blueprint.context != b.blueprint.context) return "trained context";
+    a.record.erase(muon_products), b.record.erase(muon_products);
     if (const std::string condition = train::differing_condition(a.record, b.record); !condition.empty())
         return condition;
     return a.dtype == b.dtype ? "" : "type of weights";
 }
 
-std::vector<Group> measure_all(const Request& request, Result& result) {
+// "AMD EPYC with avx512bf16 kernels", and Muon's products unless they are f32; empty: unknown.
+std::string arithmetic_of(const Metadata& record) {
+    const auto processor = record.find("processor"), muon = record.find(muon_products);
+    std::string out = processor == record.end() ? "" : printable(processor->second);
+    if (muon != record.end() && muon->second != "f32") append(out, "Muon in " + printable(muon->second), " and ");
+    return out;
+}
+
+bool one_trunk(const std::vector<Group>& groups) {
+    return std::ranges::all_of(groups, [](const Group& group) { return group.trunk.empty(); });
+}
+
+std::vector<Group> measure_all(const Request& request, const Text& held, Result& result) {
     const std::vector<Trained> models = trained_models(request);
-    const Text held = held_out(request);
     const tools::ModelFacts first = tools::read_facts(models[0].file);
     std::map<std::string, std::string> unlike; // files by the condition that differs from the first file
     std::vector<Group> groups;
@@ -63,7 +109,7 @@ std::vector<Group> measure_all(const Request& request, Result& result) {
         const tools::ModelFacts facts = tools::read_facts(trained.file);
         if (const std::string other = differing_condition(first, facts); !other.empty())
             append(unlike[other], trained.name);
-        Group& group = group_of(groups, trained.encoding);
+        Group& group = group_of(groups, trained.encoding, trunk_of(facts.blueprint, first.blueprint));
         const auto seed = facts.record.find("seed");
         // A run without a seed has a key of its own.
         const std::string key = seed == facts.record.end() ? "unknown, " + trained.name : printable(seed->second);
@@ -73,17 +119,15 @@ std::vector<Group> measure_all(const Request& request, Result& result) {
         Run run = measure(trained, held, request);
         if (const auto tokens = facts.record.find("tokens"); tokens != facts.record.end())
             run.tokens = printable(tokens->second);
-        if (const auto processor = facts.record.find("processor"); processor != facts.record.end())
-            run.processor = printable(processor->second);
+        run.processor = arithmetic_of(facts.record);
         group.runs.emplace(key, std::move(run));
     }
-    name_groups(groups);
-    best_first(groups);
     for (const auto& [condition, names] : unlike)
         result.found.push_back(text("NOT CONTROLLED: ", names, " differ from ", models[0].name, " in ", condition,
                                     "; this alone may explain differences."));
     if (const auto tokens = first.record.find("tokens"); unlike.empty() && tokens != first.record.end())
-        result.found.push_back(text("Only the encoding and the seed differ between the ", models.size(),
+        result.found.push_back(text("Only the encoding", one_trunk(groups) ? "" : ", the size, the windows",
+                                    " and the seed differ between the ", models.size(),
                                     " files: model, corpus, order by seed and ", printable(tokens->second),
                                     " tokens are the same."));
     return groups;
@@ -102,17 +146,16 @@ std::vector<Group> take(KeptRuns kept, Result& result) {
         }
     std::string tokens;
     for (const std::string& budget : budgets) append(tokens, budget, " or ");
-    result.found.push_back(text("Losses of ", runs, " runs of ", kept.groups.size(), " encodings, trained on ", tokens,
-                                " tokens each", kept.recipe.empty() ? "" : " with " + kept.recipe, " (", kept_runs_file,
-                                ")."));
+    const auto others = std::ranges::count_if(kept.groups, [](const Group& group) { return !group.trunk.empty(); });
+    result.found.push_back(text("Losses of ", runs, " runs of ", kept.groups.size() - static_cast<std::size_t>(others),
+                                " encodings, trained on ", tokens, " tokens each",
+                                kept.recipe.empty() ? "" : " with " + kept.recipe, " (", kept_runs_file, ")."));
     if (budgets.size() > 1)
         result.found.push_back("NOT CONTROLLED: these runs have seen different numbers of tokens; only runs with the "
                                "same number are compared.");
     if (!documents)
         result.found.push_back(text("Losses by document are missing (", kept_documents_file,
                                     "): the intervals are over seeds alone, and say nothing about other texts."));
-    name_groups(kept.groups);
-    best_first(kept.groups);
     return std::move(kept.groups);
 }
 
@@ -125,10 +168,10 @@ std::string looked_for() {
 }
 
 Figures runs(const std::vector<Group>& groups) {
-    Figures figures{{"file", "encoding", "seed", "tokens", "nll", "more_at_4x", "processor"}, {}, 4};
+    Figures figures{{"file", "encoding", "seed", "tokens", "nll", "more_at_4x", "trunk", "processor"}, {}, 4};
     for (const Group& group : groups)
         for (const auto& [seed, run] : group.runs)
-            add_row(figures, run.file, group.name, seed, run.tokens, run.nll, run.farther, run.processor);
+            add_row(figures, run.file, group.name, seed, run.tokens, run.nll, run.farther, group.trunk, run.processor);
     return figures;
 }
 
@@ -141,7 +184,14 @@ std::string processors_sentence(const std::vector<Group>& groups) {
     std::string types;
     for (const auto& [type, count] : runs)
         append(types, text(counted(count, "run"), " on ", type.empty() ? "an unrecorded type" : type));
-    return "Types of processor differ, and so do the last bits of sums: " + types + ".";
+    std::string difference;
+    if (const std::optional<ProcessorDifference> found = processor_difference(groups))
+        difference =
+            text(" In ", counted(found->encodings, "encoding"), " with runs on both, those on ", found->type, " lose ",
+                 figure(found->mean, 2), margin(half_of(found->error, found->degrees)), " more than those on ",
+                 found->other, "; an interval contains this difference in so far as the shares of the types differ.");
+    return "Types of processor or of Muon's products differ, and so do the last bits of sums: " + types + "." +
+           difference;
 }
 
 // Rounded, to keep the losses of many runs small.
@@ -154,6 +204,37 @@ Figures documents(const std::vector<Group>& groups) {
     return figures;
 }
 
+// Sorts, names and judges. The second group stands beside the ranking.
+std::vector<Group> judge_all(std::vector<Group> groups, const std::string& held, const Request& request,
+                             Result& result) {
+    std::vector<Group> others = take_others(groups);
+    for (std::vector<Group>* some : {&groups, &others}) {
+        name_groups(*some);
+        best_first(*some);
+    }
+    judge(groups, held, request.quick ? 100 : 1000, result);
+    show_others(groups, others, result);
+    std::ranges::move(others, std::back_inserter(groups));
+    return groups;
+}
+
+// The same runs on a second text, if their losses are there: a table and the sentences that judge it.
+void add_second_text(const std::filesystem::path& folder, const Request& request, Result& result) {
+    std::error_code error;
+    if (!std::filesystem::exists(folder / kept_runs_file, error)) return;
+    Result second;
+    KeptRuns kept = read_kept_runs(folder);
+    const std::string held = kept.text.empty() ? "a second text" : kept.text;
+    judge_all(take(std::move(kept), second), held, request, second);
+    append(result.answer, text("On ", held, ": ", second.answer), " ");
+    for (std::string& sentence : second.found) result.found.push_back(text("On ", held, ": ", sentence));
+    for (NamedFigures& table : second.tables)
+        if (table.name == "loss" || table.name == "pairs") {
+            table.name = "second-" + table.name;
+            result.tables.push_back(std::move(table));
+        }
+}
+
 Result compare_losses(const Request& request) {
     Result result;
     std::optional<KeptRuns> kept;
@@ -162,8 +243,16 @@ Result compare_losses(const Request& request) {
         if (!kept) result.found.push_back(looked_for());
     }
     const bool measured = !kept;
-    const std::vector<Group> groups = measured ? measure_all(request, result) : take(std::move(*kept), result);
-    judge(groups, result);
+    std::string held = measured ? "" : kept->text.empty() ? "held-out text" : kept->text;
+    const std::filesystem::path second = measured ? "" : kept->folder / second_text_folder;
+    std::vector<Group> groups;
+    if (measured) {
+        const Text of = held_out(request);
+        held = of.name;
+        groups = measure_all(request, of, result);
+    } else
+        groups = take(std::move(*kept), result);
+    groups = judge_all(std::move(groups), held, request, result);
     std::set<std::string> remarks{processors_sentence(groups)};
     for (const Group& group : groups)
         for (const auto& [seed, one] : group.runs) remarks.insert(one.why_not);
@@ -171,17 +260,21 @@ Result compare_losses(const Request& request) {
     result.found.insert(result.found.end(), remarks.begin(), remarks.end());
     result.tables.push_back({"runs", "Each run", runs(groups)});
     if (measured) result.tables.push_back({"documents", "Each run's nats per token by document", documents(groups)});
+    if (!measured) add_second_text(second, request, result);
     result.notes = {text("nll is the loss of all tokens in windows of the trained length, as in ordo perplexity. "
                          "minus_none is the difference from no encoding. more_at_4x is the extra loss of the same last "
                          "tokens in windows of four times the trained length",
                          request.quick ? ", on a part of each document if this run measured it." : "."),
-                    "half is half of the 95 % interval. half_seeds comes from the spread between seeds, which all "
-                    "encodings share, so that a single run has one too. half_documents comes from the documents of the "
-                    "text. half combines both. half_minus combines both for all comparisons with none at once. The "
-                    "half of nll is of seeds alone, and that of more_at_4x is of the encoding's own seeds.",
-                    "p is the probability of such a difference by chance, for this pair alone. p_corrected and "
-                    "beyond_chance are of comparisons fixed before their runs: each encoding with none (Dunnett) and "
-                    "the pairs of a list (Holm). Other pairs are not judged.",
+                    "half is half of the 95 % interval. half_seeds comes from the spread between seeds, half_documents "
+                    "from the documents of the text, and half from both. half_minus is for all comparisons with none "
+                    "at once. The half of nll is of seeds alone, and that of more_at_4x is of the encoding's own "
+                    "seeds.",
+                    "The spread of an encoding is its own or the pooled one, whichever is larger, with four degrees of "
+                    "freedom more than its own. So a single run has an interval too, and intervals hold if spreads "
+                    "differ; the table coverage simulates that.",
+                    "half and p are of a pair alone. half_corrected, p_corrected and beyond_chance are for all "
+                    "comparisons of a kind: each encoding with none, and the pairs of a list (Bonferroni). Other pairs "
+                    "are not judged. p is not below 1e-12.",
                     "bench/seeds.sh (make seeds CORPUS=DIR) trains three seeds of each encoding and keeps their losses "
                     "by document in bench/results. This experiment reads them there without --model and --corpus."};
     return result;
@@ -237,9 +330,10 @@ const Experiment compare_experiment{
     .summary = "Which encoding predicts best, by more than chance?",
     .details =
         "Held-out losses of runs with several seeds, from bench/results next to the weights, or from the files of "
-        "--model: files of one encoding and several seeds are one group. Differences have intervals over seeds, from "
-        "the spread of all groups together, and over documents, corrected for the number of comparisons. Files with "
-        "other training are named. Results of lab tasks in such a folder are joined, too.",
+        "--model: files of one encoding and several seeds are one group. The answer is the set of encodings that can "
+        "be the best. Differences have intervals over seeds and documents, corrected for the number of comparisons. "
+        "Files of another size stand beside the ranking, and files with other training are named. Results of lab "
+        "tasks in such a folder are joined, too.",
     .options = {"model", "corpus"},
     .seconds = {2, 2},
     .run = run};

@@ -22,7 +22,7 @@ bool same_documents(const Run& a, const Run& b) {
 }
 
 std::vector<Group> read_runs(const std::filesystem::path& file) {
-    Csv csv(file, {"file", "encoding", "seed", "tokens", "nll", "more_at_4x", "processor"});
+    Csv csv(file, {"file", "encoding", "seed", "tokens", "nll", "more_at_4x", "processor"}, {"trunk"});
     std::vector<Group> groups;
     while (csv.next()) {
         const std::string& encoding = csv.text(1);
@@ -32,11 +32,13 @@ std::vector<Group> read_runs(const std::filesystem::path& file) {
         run.nll = csv.number<double>(4);
         if (!csv.text(5).empty()) run.farther = csv.number<double>(5);
         run.processor = csv.text(6);
-        if (!group_of(groups, encoding).runs.emplace(csv.text(2), std::move(run)).second)
+        if (!group_of(groups, encoding, csv.text(7)).runs.emplace(csv.text(2), std::move(run)).second)
             csv.refuse("expected each seed of " + printable(encoding) + " once, found " + printable(csv.text(2)) +
                        " again");
     }
     if (groups.empty()) csv.refuse("expected runs, found none");
+    if (std::ranges::none_of(groups, [](const Group& group) { return group.trunk.empty(); }))
+        csv.refuse("expected a run without a trunk, found none");
     return groups;
 }
 
@@ -81,12 +83,31 @@ std::string without_parameters(const std::string& spec) {
     return out;
 }
 
+// The share of runs that would have to change their type of processor to make two groups alike in it, 0 to 1.
+double processors_apart(const Group& a, const Group& b) {
+    std::map<std::string, double> shares;
+    for (const Group* group : {&a, &b})
+        for (const auto& [seed, run] : group->runs)
+            shares[run.processor] += (group == &a ? 1.0 : -1.0) / static_cast<double>(group->runs.size());
+    double apart = 0;
+    for (const auto& [type, share] : shares) apart += std::abs(share) / 2;
+    return apart;
+}
+
 } // namespace
 
-Group& group_of(std::vector<Group>& groups, const std::string& spec) {
+Group& group_of(std::vector<Group>& groups, const std::string& spec, const std::string& trunk) {
     for (Group& group : groups)
-        if (group.spec == spec) return group;
-    return groups.emplace_back(Group{spec, spec, {}});
+        if (group.spec == spec && group.trunk == trunk) return group;
+    return groups.emplace_back(Group{spec, spec, {}, trunk});
+}
+
+std::vector<Group> take_others(std::vector<Group>& groups) {
+    const auto others =
+        std::stable_partition(groups.begin(), groups.end(), [](const Group& group) { return group.trunk.empty(); });
+    std::vector<Group> taken(std::make_move_iterator(others), std::make_move_iterator(groups.end()));
+    groups.erase(others, groups.end());
+    return taken;
 }
 
 std::vector<double> Group::values(double Run::*what) const {
@@ -113,25 +134,20 @@ void name_groups(std::vector<Group>& groups) {
     }
 }
 
-double Comparison::error() const {
-    return documents > 0 ? std::hypot(by_seed, by_document) : by_seed;
+double Comparison::half(std::size_t comparisons) const {
+    return known() ? critical(degrees(), comparisons) * error() : std::nan("");
 }
 
-int Comparison::degrees() const {
-    const auto part = [](double error, double degrees) { return std::pow(error, 4) / degrees; };
-    const double parts = part(by_seed, degrees_of_seeds) + (documents > 0 ? part(by_document, documents - 1) : 0);
-    return static_cast<int>(std::max(1.0, std::pow(error(), 4) / parts));
+double Comparison::p(std::size_t comparisons) const {
+    return known() ? std::min(1.0, student_beyond(mean / error(), degrees()) * static_cast<double>(comparisons))
+                   : std::nan("");
 }
 
-double Comparison::half() const {
-    return half_of(error(), known() ? degrees() : 0);
+bool Comparison::above_one_sided(std::size_t comparisons) const {
+    return known() && mean > critical_one_sided(degrees(), comparisons) * error();
 }
 
-double Comparison::p() const {
-    return known() ? student_beyond(mean / error(), degrees()) : std::nan("");
-}
-
-std::optional<Comparison> compare(const Group& a, const Group& b, const Spread& spread) {
+std::optional<Comparison> compare(const Group& a, const Group& b, const StudySpread& spread) {
     const Run& first = a.runs.begin()->second;
     Comparison out{.runs = static_cast<int>(a.runs.size()), .others = static_cast<int>(b.runs.size())};
     std::vector<double> sums(first.documents.size()), counts;
@@ -145,52 +161,86 @@ std::optional<Comparison> compare(const Group& a, const Group& b, const Spread& 
             for (std::size_t d = 0; same && d < sums.size(); ++d)
                 sums[d] += share * run.documents[d].nll * static_cast<double>(run.documents[d].tokens);
         }
+        out.parts[group == &b] = error_of_mean(group->values(&Run::nll), spread);
     }
-    out.degrees_of_seeds = spread.degrees;
-    out.by_seed = spread.deviation * std::sqrt(1.0 / out.runs + 1.0 / out.others);
+    out.parts[0].square += std::pow(spread.processors * processors_apart(a, b), 2);
+    out.parts[2] = {0, 1};
     if (!same) return out;
-    for (const DocumentLoss& document : first.documents) counts.push_back(document.tokens);
+    for (const DocumentLoss& document : first.documents) counts.push_back(static_cast<double>(document.tokens));
     out.documents = static_cast<int>(sums.size());
-    out.by_document = error_of_sums(sums, counts);
+    out.parts[2] = {std::pow(error_of_sums(sums, counts), 2), out.documents - 1.0};
     return out;
 }
 
-Spread spread_of(const std::vector<Group>& groups) {
+std::optional<ProcessorDifference> processor_difference(const std::vector<Group>& groups) {
+    using Losses = std::map<std::string, Vector>; // by type of processor, of one encoding and budget
+    std::vector<Losses> all;
+    std::vector<Vector> alike; // of one type, too: their spread is that of seeds alone
+    for (const Group& group : groups) {
+        std::map<std::string, Losses> of_tokens;
+        for (const auto& [seed, run] : group.runs)
+            if (!run.processor.empty()) of_tokens[run.tokens][run.processor].push_back(run.nll);
+        for (auto& [tokens, losses] : of_tokens) {
+            for (const auto& [type, nll] : losses) alike.push_back(nll);
+            all.push_back(std::move(losses));
+        }
+    }
+    struct Sums {
+        std::size_t encodings = 0;
+        double weight = 0, weighted = 0;
+    };
+    std::map<std::pair<std::string, std::string>, Sums> pairs;
+    for (const Losses& losses : all)
+        for (auto one = losses.begin(); one != losses.end(); ++one)
+            for (auto two = std::next(one); two != losses.end(); ++two) {
+                const Sample a = sample_of(one->second), b = sample_of(two->second);
+                Sums& sums = pairs[{one->first, two->first}];
+                const double weight = 1 / (1.0 / static_cast<double>(a.count()) + 1.0 / static_cast<double>(b.count()));
+                ++sums.encodings, sums.weight += weight, sums.weighted += weight * (b.mean() - a.mean());
+            }
+    const auto most = std::ranges::max_element(pairs, {}, [](const auto& pair) { return pair.second.encodings; });
+    const Spread spread = pooled_spread(alike);
+    if (most == pairs.end() || spread.degrees == 0) return {};
+    const auto& [types, sums] = *most;
+    return ProcessorDifference{types.second,
+                               types.first,
+                               sums.encodings,
+                               sums.weighted / sums.weight,
+                               spread.deviation / std::sqrt(sums.weight),
+                               spread.degrees};
+}
+
+StudySpread spread_of(const std::vector<Group>& groups) {
     std::vector<Vector> values;
     for (const Group& group : groups) {
         std::map<std::string, Vector> of_tokens;
         for (const auto& [seed, run] : group.runs) of_tokens[run.tokens].push_back(run.nll);
         for (auto& [tokens, nll] : of_tokens) values.push_back(std::move(nll));
     }
-    return pooled_spread(values);
+    const std::optional<ProcessorDifference> processors = processor_difference(groups);
+    return {pooled_spread(values), processors ? std::hypot(processors->mean, processors->error) : 0};
 }
 
-std::vector<Judged> against_none(const std::vector<Group>& groups, const Spread& spread) {
-    const auto none =
-        std::find_if(groups.begin(), groups.end(), [](const Group& group) { return group.spec == "none"; });
+namespace {
+
+void correct(std::vector<Judged>& all) {
+    for (Judged& one : all) one.half = one.difference.half(all.size()), one.p = one.difference.p(all.size());
+}
+
+} // namespace
+
+std::vector<Judged> against_none(const std::vector<Group>& groups, const StudySpread& spread) {
+    const auto none = std::ranges::find(groups, "none", &Group::spec);
     std::vector<Judged> out;
-    if (none == groups.end()) return out;
-    Vector weights;
-    int degrees = std::numeric_limits<int>::max();
-    for (std::size_t i = 0; i < groups.size(); ++i) {
-        if (groups[i].spec == "none") continue;
-        const std::optional<Comparison> difference = compare(groups[i], *none, spread);
-        if (!difference) continue;
-        out.push_back({i, static_cast<std::size_t>(none - groups.begin()), *difference});
-        weights.push_back(std::sqrt(static_cast<double>(difference->runs) / (difference->runs + difference->others)));
-        degrees = std::min(degrees, difference->degrees());
-    }
-    if (out.empty() || !out[0].difference.known()) return out;
-    const double critical = dunnett_critical(weights, degrees);
-    for (Judged& one : out) {
-        one.half = critical * one.difference.error();
-        one.p =
-            std::max(0.0, 1 - dunnett_within(std::abs(one.difference.mean / one.difference.error()), weights, degrees));
-    }
+    for (std::size_t i = 0; none != groups.end() && i < groups.size(); ++i)
+        if (groups[i].spec != "none")
+            if (const std::optional<Comparison> difference = compare(groups[i], *none, spread))
+                out.push_back({i, static_cast<std::size_t>(none - groups.begin()), *difference});
+    correct(out);
     return out;
 }
 
-std::vector<Judged> listed_pairs(const std::vector<Group>& groups, const Spread& spread, bool& fixed) {
+std::vector<Judged> listed_pairs(const std::vector<Group>& groups, const StudySpread& spread, bool& fixed) {
     std::vector<Judged> listed, all;
     for (std::size_t i = 0; i < groups.size(); ++i)
         for (std::size_t j = i + 1; j < groups.size(); ++j) {
@@ -204,11 +254,18 @@ std::vector<Judged> listed_pairs(const std::vector<Group>& groups, const Spread&
         }
     fixed = !listed.empty();
     std::vector<Judged> out = fixed ? listed : all;
-    if (out.empty() || !out[0].difference.known()) return out;
-    Vector p;
-    for (const Judged& one : out) p.push_back(one.difference.p());
-    p = holm(p);
-    for (std::size_t i = 0; i < out.size(); ++i) out[i].p = p[i], out[i].half = out[i].difference.half();
+    correct(out);
+    return out;
+}
+
+std::vector<std::size_t> can_be_best(const std::vector<Group>& groups, const StudySpread& spread) {
+    std::vector<std::size_t> out;
+    for (std::size_t i = 0; i < groups.size(); ++i)
+        if (std::ranges::none_of(groups, [&](const Group& other) {
+                const auto more = &other == &groups[i] ? std::nullopt : compare(groups[i], other, spread);
+                return more && more->above_one_sided(groups.size() - 1);
+            }))
+            out.push_back(i);
     return out;
 }
 
@@ -227,13 +284,14 @@ std::optional<KeptRuns> find_kept_runs() {
 }
 
 KeptRuns read_kept_runs(const std::filesystem::path& folder) {
-    KeptRuns kept{folder, {}, read_runs(folder / kept_runs_file)};
+    KeptRuns kept{folder, {}, {}, read_runs(folder / kept_runs_file)};
     std::error_code error;
     if (std::filesystem::exists(folder / kept_documents_file, error))
         read_documents(folder / kept_documents_file, kept.groups);
     if (std::filesystem::exists(folder / kept_recipe_file, error)) {
         std::istringstream lines(tools::read_input((folder / kept_recipe_file).string(), most_csv));
         std::getline(lines, kept.recipe);
+        std::getline(lines, kept.text);
     }
     return kept;
 }

@@ -5,20 +5,24 @@
 namespace ordo::lab {
 namespace {
 
-// Half the 95 % interval over documents alone.
+// Half the 95 % interval over documents alone, and over seeds alone.
 double half_documents(const Comparison& difference) {
-    return half_of(difference.by_document, difference.documents - 1);
+    return half_of(difference.by_document(), difference.documents - 1);
+}
+double half_seeds(const Comparison& difference) {
+    return half_of(difference.by_seed(), difference.known() ? satterthwaite({difference.parts.data(), 2}) : 0);
 }
 
 // The comparisons of a run, in two families.
 struct Comparisons {
-    Spread spread;
+    StudySpread spread;
     bool fixed = false; // whether the pairs come from the list
     std::vector<Judged> with_none, pairs;
+    std::vector<std::size_t> best; // the encodings that can be the best
 
     explicit Comparisons(const std::vector<Group>& groups)
         : spread(spread_of(groups)), with_none(against_none(groups, spread)),
-          pairs(listed_pairs(groups, spread, fixed)) {}
+          pairs(listed_pairs(groups, spread, fixed)), best(can_be_best(groups, spread)) {}
     bool known() const { return spread.degrees > 0; }
     const Judged* find(std::size_t i, std::size_t j) const {
         for (const auto* family : {&with_none, &pairs})
@@ -39,15 +43,18 @@ struct Comparisons {
 
 std::string spread_sentence(const Spread& spread) {
     if (spread.degrees == 0) return "Each encoding has one seed: the spread between seeds is not known.";
-    return text(
-        "Between seeds, losses have a standard deviation of ", figure(spread.deviation, 2), ", pooled over the ",
-        counted(spread.groups, "encoding"), " with two seeds or more (", counted(spread.degrees, "degree"),
-        " of freedom)",
-        std::isnan(spread.p) ? "."
-        : spread.p < 0.05
-            ? text("; NOT ALIKE: Bartlett's test finds that their spreads differ (p = ", figure(spread.p, 2),
-                   "), so some intervals are too narrow.")
-            : text("; Bartlett's test finds no difference between their spreads (p = ", figure(spread.p, 2), ")."));
+    return text("Between seeds, losses have a standard deviation of ", figure(spread.deviation, 2),
+                ", pooled over the ", counted(static_cast<std::size_t>(spread.groups), "encoding"),
+                " with two seeds or more (", counted(static_cast<std::size_t>(spread.degrees), "degree"),
+                " of freedom). An interval assumes this or the encoding's own, whichever is larger.");
+}
+
+std::string coverage_sentence(const std::vector<Coverage>& coverage, int studies) {
+    std::string shares;
+    for (const Coverage& one : coverage)
+        append(shares, text(figure(100 * one.all_hold, 3), " % with spreads ", one.spread), "; ");
+    return text("All intervals of differences from none hold at once, in ", studies,
+                " simulated studies with these numbers of runs, in ", shares, ".");
 }
 
 // "ahead: rope -0.11 +- 0.02, ...; behind: ...; undecided: ..."
@@ -59,8 +66,8 @@ std::string against_none_sentence(const std::vector<Group>& groups, const std::v
                                          : behind,
                text(groups[one.group].name, " ", figure(one.difference.mean), margin(one.half)));
     return text("Against none, ", counted(all.size(), "comparison"), all.size() == 1 ? "" : " at once",
-                " (Dunnett's test, 5 % for all together)", listed("; ahead: ", ahead), listed("; behind: ", behind),
-                listed("; undecided: ", undecided), ".");
+                " (Bonferroni's correction, 5 % for all together)", listed("; ahead: ", ahead),
+                listed("; behind: ", behind), listed("; undecided: ", undecided), ".");
 }
 
 std::string pairs_sentence(const std::vector<Group>& groups, const Comparisons& all) {
@@ -71,9 +78,9 @@ std::string pairs_sentence(const std::vector<Group>& groups, const Comparisons& 
                     margin(one.half),
                     one.p < 1e-4 ? std::string(" (p < 0.0001)") : text(" (p = ", figure(one.p, 2), ")")));
     return text(counted(all.pairs.size(), "pair"),
-                all.fixed ? " of a list that was fixed before their runs" : ", all without none",
-                " (Holm's correction, 5 % for all together)", listed("; more than chance: ", decided),
-                listed("; undecided: ", undecided), ".");
+                all.fixed ? text(" of a fixed list (", list_dates, ")") : ", all without none",
+                "; interval and p are for all together (Bonferroni's correction)",
+                listed("; more than chance: ", decided), listed("; undecided: ", undecided), ".");
 }
 
 // Whether losses of one seed rise and fall together, if encodings share their seeds: their mean correlation.
@@ -105,49 +112,54 @@ std::string seeds_sentence(const std::vector<Group>& groups) {
 
 // A row for each pair of encodings, the better one first.
 Figures pair_table(const std::vector<Group>& groups, const Comparisons& all) {
-    Figures table{{"better", "worse", "nll_less", "half", "p", "p_corrected", "beyond_chance", "seeds_better",
-                   "seeds_worse", "documents", "half_seeds", "half_documents"},
+    Figures table{{"better", "worse", "nll_less", "half", "p", "half_corrected", "p_corrected", "beyond_chance",
+                   "seeds_better", "seeds_worse", "documents", "half_seeds", "half_documents"},
                   {},
                   3};
     for (std::size_t i = 0; i < groups.size(); ++i)
         for (std::size_t j = i + 1; j < groups.size(); ++j) {
             const std::optional<Comparison> pair = compare(groups[j], groups[i], all.spread);
             if (!pair) continue;
-            add_row(table, groups[i].name, groups[j].name, pair->mean, pair->half(), pair->p(), Cell(), Cell(),
-                    pair->others, pair->runs, pair->documents, half_of(pair->by_seed, pair->degrees_of_seeds),
-                    half_documents(*pair));
+            add_row(table, groups[i].name, groups[j].name, pair->mean, pair->half(), pair->p(), Cell(), Cell(), Cell(),
+                    pair->others, pair->runs, pair->documents, half_seeds(*pair), half_documents(*pair));
             if (const Judged* judged = all.known() ? all.find(i, j) : nullptr)
-                set(table.rows.back(), 5, judged->p, judged->decided());
+                set(table.rows.back(), 5, judged->half, judged->p, judged->decided());
         }
     return table;
 }
 
 // The mean losses, and their differences from the encoding none.
 Figures losses(const std::vector<Group>& groups, const Comparisons& all) {
-    Figures figures{
-        {"encoding", "seeds", "nll", "half", "minus_none", "half_minus", "half_documents", "more_at_4x", "half_more"},
-        {},
-        3};
+    Figures figures{{"encoding", "seeds", "nll", "half", "minus_none", "half_minus", "half_documents", "more_at_4x",
+                     "half_more", "can_be_best"},
+                    {},
+                    3};
     for (std::size_t i = 0; i < groups.size(); ++i) {
         const Vector nll = groups[i].values(&Run::nll), farther = groups[i].values(&Run::farther);
+        const ErrorPart error = error_of_mean(nll, all.spread);
         add_row(figures, groups[i].name, nll.size(), mean_of(nll).mean,
-                half_of(all.spread.deviation, all.spread.degrees) / std::sqrt(nll.size()));
+                half_of(std::sqrt(error.square), static_cast<int>(error.degrees)));
         std::vector<Cell>& row = figures.rows.back();
         for (const Judged& one : all.with_none)
             if (one.group == i) set(row, 4, one.difference.mean, one.half, half_documents(one.difference));
         if (!farther.empty()) set(row, 7, mean_of(farther));
+        if (all.known()) set(row, 9, std::ranges::find(all.best, i) != all.best.end());
     }
     return figures;
 }
 
-// "shaw loses least, none most"
-std::string extremes_of(const std::vector<Group>& groups) {
-    return groups.size() == 1 ? text("only ", groups.front().name, " was measured")
-                              : text(groups.front().name, " loses least, ", groups.back().name, " most");
+// "the best is one of shaw, rope"
+std::string headline(const std::vector<Group>& groups, const Comparisons& all) {
+    if (groups.size() == 1) return text("only ", groups.front().name, " was measured");
+    if (!all.known()) return text(groups.front().name, " is lowest, ", groups.back().name, " highest");
+    std::string names;
+    for (const std::size_t i : all.best) append(names, groups[i].name);
+    return text("the best is ", all.best.size() == 1 ? "" : "one of ", names);
 }
 
 // The ranking of the encodings by loss, less that of none, with intervals. Nothing without none.
-void add_ranking(std::vector<Picture>& pictures, const std::vector<Group>& groups, const Comparisons& all) {
+void add_ranking(std::vector<Picture>& pictures, const std::vector<Group>& groups, const Comparisons& all,
+                 const std::string& held) {
     if (all.with_none.empty()) return;
     Curves curves;
     Series& one = curves.add("", Series::Style::points);
@@ -165,7 +177,7 @@ void add_ranking(std::vector<Picture>& pictures, const std::vector<Group>& group
     else
         one.low.clear(), one.high.clear();
     curves.references = {{"no encoding", 0}};
-    pictures.push_back({"ranking", text("Loss on held-out text, compared with no encoding: ", extremes_of(groups)),
+    pictures.push_back({"ranking", text("Loss on ", held, ", compared with no encoding: ", headline(groups, all)),
                         "encoding, the best first", "nats per token more than without an encoding", std::move(curves)});
 }
 
@@ -182,7 +194,7 @@ Picture picture_of(const std::vector<Group>& groups, const Comparisons& all) {
         map.y_names.push_back(row.name);
     }
     return {"differences",
-            text("Loss of a row's encoding less that of a column's: ", extremes_of(groups), "; ", all.decided()),
+            text("Loss of a row's encoding less that of a column's: ", headline(groups, all), "; ", all.decided()),
             "encoding", "encoding", std::move(map)};
 }
 
@@ -191,13 +203,16 @@ std::string answer_of(const std::vector<Group>& groups, const Comparisons& all) 
         return text(in_text(group.name), " (", figure(group.loss(), 3), " nats per token)");
     };
     if (groups.size() == 1) return text("Only ", shown(groups.front()), " was measured.");
-    std::string ahead, behind, pairs;
+    if (!all.known())
+        return text("The lowest loss is that of ", shown(groups.front()), ", the highest that of ",
+                    shown(groups.back()),
+                    ". Each encoding has one seed, so chance alone could explain the differences.");
+    std::string out = headline(groups, all) + " (95 %, Hsu's comparison with the best).", ahead, behind, pairs;
+    out[0] = 'T';
     for (const Judged& one : all.with_none)
         if (one.decided()) append(one.difference.mean < 0 ? ahead : behind, groups[one.group].name);
     for (const Judged& one : all.pairs)
         if (one.decided()) append(pairs, text(groups[one.group].name, " than ", groups[one.other].name));
-    std::string out = text("The best is ", shown(groups.front()), ", the worst ", shown(groups.back()), ".");
-    if (!all.known()) return out + " Each encoding has one seed, so chance alone could explain the differences.";
     if (all.with_none.empty())
         return out + (pairs.empty() ? " Chance alone could explain the differences."
                                     : " Better by more than chance: " + pairs + ".");
@@ -208,24 +223,58 @@ std::string answer_of(const std::vector<Group>& groups, const Comparisons& all) 
 
 } // namespace
 
-void judge(const std::vector<Group>& groups, Result& result) {
+void judge(const std::vector<Group>& groups, const std::string& name, int studies, Result& result) {
     const Comparisons all(groups);
     std::string ranking;
     for (const Group& group : groups) append(ranking, text(group.name, " ", figure(group.loss(), 4)));
-    result.found.insert(result.found.begin(), "Nats per token at the trained length, the best first: " + ranking + ".");
+    result.found.insert(result.found.begin(), text("Nats per token on ", name,
+                                                   ", in windows of the trained length, the "
+                                                   "lowest first: ",
+                                                   ranking, "."));
     result.answer = answer_of(groups, all);
     result.found.push_back(spread_sentence(all.spread));
     if (std::string shared = seeds_sentence(groups); !shared.empty()) result.found.push_back(std::move(shared));
+    const std::vector<Coverage> coverage = simulate(groups, all.spread, studies, 1);
+    if (!coverage.empty()) result.found.push_back(coverage_sentence(coverage, studies));
     if (all.known() && !all.with_none.empty()) result.found.push_back(against_none_sentence(groups, all.with_none));
     if (all.known() && !all.pairs.empty()) result.found.push_back(pairs_sentence(groups, all));
     result.found.push_back("Decided: " + all.decided() + ".");
-    add_ranking(result.pictures, groups, all);
+    add_ranking(result.pictures, groups, all, name);
     if (groups.size() > 1) result.pictures.push_back(picture_of(groups, all));
     result.tables = {
         {"loss",
-         text(extremes_of(groups), ": held-out nats per token, mean over the seeds and half of the 95 % interval"),
+         text(name, ", ", headline(groups, all), ": nats per token, mean over the seeds and half of the 95 % interval"),
          losses(groups, all)},
-        {"pairs", all.decided() + ": each two encodings, the better first", pair_table(groups, all)}};
+        {"pairs", text(name, ", ", all.decided(), ": each two encodings, the better first"), pair_table(groups, all)}};
+    if (coverage.empty()) return;
+    Figures simulated{{"spread", "studies", "all_hold", "best_kept"}, {}, 3};
+    for (const Coverage& one : coverage) add_row(simulated, one.spread, studies, one.all_hold, one.best_kept);
+    result.tables.push_back({"coverage",
+                             "Simulated studies: the share in which all intervals of differences from none "
+                             "hold, and in which the best is among those that can be",
+                             std::move(simulated)});
+}
+
+void show_others(const std::vector<Group>& groups, const std::vector<Group>& others, Result& result) {
+    if (others.empty()) return;
+    Figures table{{"encoding", "trunk", "seeds", "nll", "minus_none", "half_minus", "minus_same", "half_same"}, {}, 3};
+    const StudySpread spread = spread_of(groups);
+    for (const Group& other : others) {
+        const Vector nll = other.values(&Run::nll);
+        add_row(table, other.name, other.trunk, nll.size(), mean_of(nll).mean);
+        std::size_t column = 4;
+        for (const std::string& spec : {std::string("none"), other.spec}) {
+            const auto at = std::ranges::find(groups, spec, &Group::spec);
+            if (const auto pair = at == groups.end() ? std::nullopt : compare(other, *at, spread))
+                set(table.rows.back(), column, pair->mean, pair->half());
+            column += 2;
+        }
+    }
+    result.found.push_back(text(counted(others.size(), "row"),
+                                " of another size or other windows stand beside the ranking (table beside); their "
+                                "intervals are for one comparison each."));
+    result.tables.push_back(
+        {"beside", "Models of another size or with other windows, which are not ranked", std::move(table)});
 }
 
 } // namespace ordo::lab

@@ -7,7 +7,8 @@
 
 namespace ordo::lab {
 
-Csv::Csv(const std::filesystem::path& file, std::initializer_list<std::string_view> columns)
+Csv::Csv(const std::filesystem::path& file, std::initializer_list<std::string_view> columns,
+         std::initializer_list<std::string_view> optional)
     : name_(printable(file.string())), lines_(tools::read_input(file.string(), most_csv)) {
     next();
     for (const std::string_view column : columns) {
@@ -15,6 +16,8 @@ Csv::Csv(const std::filesystem::path& file, std::initializer_list<std::string_vi
         if (at == fields_.end()) refuse("expected a column " + std::string(column) + ", found none");
         places_.push_back(at - fields_.begin());
     }
+    for (const std::string_view column : optional)
+        places_.push_back(std::find(fields_.begin(), fields_.end(), column) - fields_.begin());
     width_ = fields_.size();
 }
 

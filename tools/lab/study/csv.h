@@ -20,9 +20,14 @@ inline constexpr std::size_t most_csv = std::size_t{16} << 20; // bytes of a fil
 // Rows of a CSV file by column name, RFC 4180 without line breaks in fields. Throws Error naming file and line.
 class Csv {
 public:
-    Csv(const std::filesystem::path& file, std::initializer_list<std::string_view> columns);
+    // Columns that a file may lack follow the others. Where they lack, they are empty.
+    Csv(const std::filesystem::path& file, std::initializer_list<std::string_view> columns,
+        std::initializer_list<std::string_view> optional = {});
     bool next(); // false at the end
-    const std::string& text(std::size_t column) const { return fields_[places_[column]]; }
+    const std::string& text(std::size_t column) const {
+        static const std::string none;
+        return places_[column] < fields_.size() ? fields_[places_[column]] : none;
+    }
     template <class Number>
     Number number(std::size_t column) const {
         const std::string& text = this->text(column);

@@ -188,21 +188,22 @@ NamedFigures chase_table(const std::vector<WordRow>& rows) {
 
 // ---- Findings ---------------------------------------------------------------------------------
 
-// The encodings by their answers on order, with one layer: clearly above three in four, at chance, or between.
+// The models that are above three answers in four, by their intervals. The expectations judge by the same.
 std::string answer_of(const std::vector<WordRow>& rows) {
-    std::string blind, between;
-    int told = 0, two = 0;
-    for (const WordRow& row : rows) {
-        const double share = accuracy_of(row.chase[0]).mean;
-        told += share > 0.75;
-        if (share <= 0.75) append(share < 0.6 ? blind : between, in_text(row.encoding));
-        two += accuracy_of(row.chase[1]).mean > 0.75;
-    }
-    return text("With one layer, ", told, " of ", rows.size(),
-                " models tell who hunts whom (more than three answers of four are correct)",
-                listed("; guessing remains with ", blind), listed("; in between: ", between), ". With two layers, ",
-                two, " of ", rows.size(),
-                " do. The three published questions about the next word do not rank encodings.");
+    const auto told = [&](std::size_t depth) {
+        std::string below, undecided;
+        std::size_t held = 0;
+        for (const WordRow& row : rows) {
+            const Verdict verdict = above(accuracy_of(row.chase[depth]).interval, 0.75);
+            held += verdict == Verdict::held;
+            if (verdict != Verdict::held) append(verdict == Verdict::missed ? below : undecided, in_text(row.encoding));
+        }
+        return text(held, " of ", rows.size(), " models tell who hunts whom",
+                    depth == 0 ? " (more than three answers of four are correct)" : "", listed("; not ", below),
+                    listed("; undecided: ", undecided));
+    };
+    return text("With one layer, ", told(0), ". With two layers, ", told(1),
+                ". The three published questions about the next word do not rank encodings.");
 }
 
 std::vector<std::string> notes_of(const Plan& plan, const std::vector<WordRow>& rows, const WordLines& lines) {
