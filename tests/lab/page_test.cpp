@@ -44,7 +44,7 @@ TEST(LabPage, LinksItsNumbers) {
                                             "data/nasty-many.csv", "data/nasty-p.csv"}));
 }
 
-// The introduction, then questions and answers, then figures; the machine at the end. Words between backticks are code,
+// The introduction, then questions and answers; the machine at the end. Words between backticks are code,
 // and a single backtick stays a backtick.
 TEST(LabPage, BeginsWithAnIntroductionAndAnswers) {
     lab::Result result = small_result();
@@ -60,7 +60,6 @@ TEST(LabPage, BeginsWithAnIntroductionAndAnswers) {
                                          "<h3>a &lt; b &amp; c</h3>", // a question is a heading
                                          answer,
                                          "No result.",
-                                         "<canvas id=\"rope\">",
                                          "<h2>a &lt; b &amp; c</h2>",
                                          answer,
                                          "5 ` more",
@@ -97,14 +96,6 @@ TEST(LabPage, HasEachTitleOnceAndSentencesUnfolded) {
     const std::size_t row = page.find("<dt>the fact</dt><dd>" + fact + "</dd>");
     EXPECT_NE(row, std::string::npos) << page;
     EXPECT_LT(row, page.find("<details")); // only the method is folded
-}
-
-// The sliders' figures have the colours of the pictures.
-TEST(LabPage, LiveFiguresHaveThePicturesColours) {
-    const std::string page = lab::page_html({}, {"v", "m", "c"}, "/nonexistent");
-    EXPECT_TRUE(has(page, "const palette = {lines: [[0,114,178],[213,94,0],")); // Okabe and Ito 2008
-    EXPECT_TRUE(has(page, "diverging: [[45,0,75],"));
-    EXPECT_LT(page.find("const palette"), page.find("palette.lines"));
 }
 
 } // namespace

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 // The report as HTML. The page loads nothing, and escapes all text. Its tables are links to the files in data/.
-#include "core/number.h"
 #include "tools/lab/drawing/draw.h"
 #include "tools/lab/drawing/plot.h"
 #include "tools/lab/drawing/render.h"
@@ -40,7 +39,7 @@ code { background: var(--box); padding: 0 .2em; }
 .answer { background: var(--answer); padding: .8rem 1rem; font-size: 1.1rem; }
 figure { margin: 1.5rem 0; } .picture { overflow-x: auto; }
 .picture img { width: 100%; min-width: 640px; background: #fff; }
-figcaption { margin-bottom: .4rem; font-weight: bold; } .live figcaption { font-weight: normal; }
+figcaption { margin-bottom: .4rem; font-weight: bold; }
 .made, .file { color: var(--dim); } summary { cursor: pointer; }
 .wide { overflow-x: auto; width: min(1240px, 100vw - 2rem); margin-left: calc((100% - min(1240px, 100vw - 2rem)) / 2); }
 table { border-collapse: collapse; margin: .5rem 0; font-size: 14px; }
@@ -52,11 +51,6 @@ td.number { text-align: right; white-space: nowrap; }
   border-top: 1px solid var(--line); padding: .5rem 0; margin: 0; }
 .record dt { color: var(--dim); } .record dd { margin: 0; min-width: 0; }
 .error { color: #d33; font-weight: bold; }
-.live canvas { width: 100%; height: 340px; background: #fff; }
-.live .key { display: flex; flex-wrap: wrap; gap: 0 1.2rem; }
-.live label { display: inline-block; margin-right: 1.5rem; }
-.live input[type=range] { width: 12rem; vertical-align: middle; }
-.live output { display: inline-block; min-width: 5em; }
 )";
 
 // Each card shows the first picture of its section, which is in the page only once.
@@ -221,13 +215,6 @@ std::string section(const Outcome& outcome, const std::filesystem::path& picture
            " s.</p>\n</details>\n<p><a href=\"#answers\">All questions</a></p>\n</section>\n";
 }
 
-std::string color_list(std::span<const Color> colors) {
-    std::string out;
-    for (const Color& color : colors)
-        out += joined(out.empty() ? "[" : ",[", int{color.red}, ",", int{color.green}, ",", int{color.blue}, "]");
-    return "[" + out + "]";
-}
-
 } // namespace
 
 std::string escaped_html(std::string_view text) {
@@ -276,9 +263,7 @@ std::string page_html(std::span<const Outcome> outcomes, const Setting& setting,
                       std::string(page_title) + "</title>\n<style>" + std::string(style) +
                       "</style>\n</head>\n<body>\n<h1>" + std::string(page_title) + "</h1>\n";
     for (const std::string& text : introduction(outcomes.size(), setting)) out += paragraph(text);
-    out += answers(outcomes) + "<script>const palette = {lines: " + color_list(line_colors) +
-           ".map(color => `rgb(${color})`), diverging: " + color_list(diverging_colors) + "};</script>" +
-           std::string(live_figures);
+    out += answers(outcomes);
     for (const Outcome& outcome : outcomes) out += section(outcome, pictures);
     return out + "<section>\n<h2>How this page was made</h2>\n<pre>" +
            escaped_html(setting.command + "\n\n" + setting.machine + "\n" + setting.versions) + "</pre>\n</section>\n" +

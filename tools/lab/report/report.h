@@ -30,10 +30,6 @@ std::string page_html(std::span<const Outcome> outcomes, const Setting& setting,
 // The same as Markdown with links to the files in pictures/.
 std::string page_markdown(std::span<const Outcome> outcomes, const Setting& setting,
                           const std::filesystem::path& pictures);
-// A section of the page with three figures that follow sliders: sinusoidal waves by width and base, RoPE's scores by
-// distance, theta and scaling, ALiBi's penalty by slope and distance. The script is plain and loads nothing. It reads
-// the colours of the pictures from a variable `palette`, which the page defines before it.
-extern const std::string_view live_figures;
 // Escapes text for HTML.
 std::string escaped_html(std::string_view text);
 
