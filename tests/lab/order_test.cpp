@@ -7,52 +7,6 @@ namespace {
 
 using test::cell;
 
-TEST(LabOrder, EveryRegisteredEncodingIsAskedAboutEverySentence) {
-    const Result result = test::run(order_experiment);
-    EXPECT_EQ(test::table(result, "rows").rows.size(), 2 * registered_encodings().size());
-    EXPECT_EQ(result.found.size(), 2u);
-}
-
-// Adding a row for each position distinguishes two orders. Adding nothing, or the same row everywhere, does not.
-TEST(LabOrder, SetsAreEqualWithoutPositionAndDifferWithIt) {
-    const Result result = test::run(order_experiment);
-    const tools::Figures& table = test::table(result, "rows");
-    for (const char* pair : {"1", "2"}) {
-        for (const char* name : {"none", "segment", "rope", "alibi"})
-            EXPECT_EQ(cell(table, {{"pair", pair}, {"encoding", name}}, "rows_differ"), 0) << name;
-        for (const char* name : {"sinusoidal", "learned", "rotate_stretch"})
-            EXPECT_GT(
-                cell(table,
-                     {{"pair", pair}, {"encoding", std::string(name) == "rotate_stretch" ? "rotate-stretch" : name}},
-                     "rows_differ"),
-                1e-3)
-                << name;
-        // One causal layer without position sees a bag of words. With position in any form it does not.
-        EXPECT_LT(cell(table, {{"pair", pair}, {"encoding", "none"}}, "one_layer_logits_differ"), 1e-4);
-        for (const char* name : {"rope", "alibi", "sinusoidal"})
-            EXPECT_GT(cell(table, {{"pair", pair}, {"encoding", name}}, "one_layer_logits_differ"), 1e-3);
-    }
-}
-
-// The finding agrees with the second column: RoPE tells orders apart, in attention.
-TEST(LabOrder, NamesThePlaceWhereAnEncodingTellsOrdersApart) {
-    const Result result = test::run(order_experiment);
-    for (const std::string& found : result.found) {
-        const std::size_t vectors = found.find("in the word vectors: by "), attention = found.find("in attention: by "),
-                          nowhere = found.find("Not told apart");
-        ASSERT_LT(vectors, attention) << found;
-        ASSERT_LT(attention, nowhere) << found;
-        for (const auto& [name, from, to] : {std::tuple{"sinusoidal", vectors, attention},
-                                             {" rope", attention, nowhere},
-                                             {" alibi", attention, nowhere},
-                                             {"`none`", nowhere, found.size()}}) {
-            const std::size_t at = found.find(name);
-            EXPECT_TRUE(at > from && at < to) << name << " in " << found;
-        }
-    }
-    EXPECT_TRUE(result.answer.starts_with("Yes, with an encoding: ")) << result.answer;
-}
-
 // PE of width 8: sin and cos of p and of p / 10.
 TEST(LabOrder, TraceAddsTheWavesToTheWordVectors) {
     const Result result = test::run(order_experiment, {"-p", "a b a"});
