@@ -118,9 +118,9 @@ TEST(LabCounting, MatricesAreThoseOfTheTheorems) {
 }
 
 TEST(LabNope, PrintsTheMatricesOfBothTheorems) {
+    const Result result = test::run(nope_experiment, {"--model", "weights/none.safetensors"});
     std::map<std::string, int> rows;
-    for (const auto& row :
-         test::table(test::run(nope_experiment, {"--model", "weights/none.safetensors"}), "matrices").rows)
+    for (const auto& row : test::table(result, "matrices").rows)
         ++rows[tools::number_text(number(row[0])) + std::get<std::string>(row[1])];
     // W_1: a unit for each of 1, 2 and 3. W_o of theorem 2: one place for each of four contents.
     for (const auto& [name, count] : {std::pair{"1W_k", 6}, {"1W_1", 3}, {"1W_2", 2}, {"2W_q", 6}, {"2W_o", 4}})

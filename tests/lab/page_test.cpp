@@ -10,7 +10,6 @@
 namespace {
 
 using namespace ordo;
-using namespace ordo::test;
 using namespace ordo::lab::test;
 
 TEST(LabPage, NothingBecomesMarkup) {

@@ -87,7 +87,7 @@ TEST(LabTables, WhatHeadsShareIsShownOnceAndTitlesSayWhatIsSeen) {
     for (const lab::Picture& picture : result.pictures) names += picture.name + " ";
     EXPECT_EQ(names, "shaw alibi-head-0 alibi-head-1 ");    // the untrained sink is 0 in every head
     const std::string& title = result.pictures.at(1).title; // 2 heads: 2^-4 over 5 positions
-    EXPECT_TRUE(has(title, "falls with the distance, from 0 to -0.312"));
+    EXPECT_TRUE(has(title, "a row for each query, from -0.312 to 0"));
 }
 
 // Without trained weights for its table, an encoding shows its initial values and says so.

@@ -53,30 +53,6 @@ Best best_of(const HeadScores& scores, HeadKind kind) {
     return best;
 }
 
-// The best, and the cases that chance does not tell from it.
-std::string one_of(const std::vector<std::string>& names) {
-    std::string out;
-    for (const std::string& name : names) append(out, name, " or ");
-    return names.size() == 1 ? out : out + " (undecided which)";
-}
-
-// The head with the highest score of a kind, and the heads that the sequences cannot tell from it.
-std::string highest(const HeadScores& scores, HeadKind kind) {
-    const int count = scores.count();
-    int best = 0;
-    for (int head = 1; head < count; ++head)
-        if (mean_of(over_control(scores, kind, head)).mean > mean_of(over_control(scores, kind, best)).mean)
-            best = head;
-    const Vector most = over_control(scores, kind, best);
-    std::vector<std::string> names;
-    for (int head = 0; head < count; ++head) {
-        const Vector less = minus(most, over_control(scores, kind, head));
-        if (head == best || above(mean_of(less).interval(), 0) != Verdict::held)
-            names.push_back(head_name(scores, head));
-    }
-    return one_of(names);
-}
-
 // ---- Tables and pictures ----------------------------------------------------------------------
 
 void add_heads(Figures& figures, const Measured& one) {
@@ -96,32 +72,23 @@ Picture scores_picture(const std::vector<Measured>& all, HeadKind kind) {
     int heads = 0, layers = 0;
     for (const Measured& one : all)
         heads = std::max(heads, one.scores.heads), layers = std::max(layers, one.scores.layers);
-    std::vector<std::pair<std::string, Mean>> highest_of_models;
     Mean most{-HUGE_VAL, 0};
+    std::string name;
     for (const Measured& one : all) {
-        std::string name;
-        Mean best{-HUGE_VAL, 0};
         Vector& row = map.values.emplace_back(layers * heads, std::nan(""));
         map.y_names.push_back(one.file.name);
         for (int head = 0; head < one.scores.count(); ++head) {
             const Mean score = mean_of(over_control(one.scores, kind, head));
             row[head / one.scores.heads * heads + head % one.scores.heads] = score.mean;
-            if (score.mean > best.mean) best = score, name = head_name(one.scores, head) + " of " + one.file.name;
+            if (score.mean > most.mean) most = score, name = head_name(one.scores, head) + " of " + one.file.name;
         }
-        if (best.mean > most.mean) most = best;
-        highest_of_models.emplace_back(name, best);
-    }
-    std::vector<std::string> names;
-    for (const auto& [name, score] : highest_of_models) {
-        const double less = most.mean - score.mean, half = std::hypot(most.half, score.half);
-        if (!(less > 0) || above({less - half, less + half}, 0) != Verdict::held) names.push_back(name);
     }
     for (int i = 0; i < layers * heads; ++i)
         map.x_names.push_back(i % heads == 0 ? text("layer ", i / heads) : std::string());
     return {text(name_of(kind), "-heads"),
-            text("The strongest ", name_of(kind), " head is ", one_of(names), ": an attention weight of ",
-                 figure(most.mean, 2), plain ? "" : " more than in the control"),
-            text("head, ", heads, " of each layer"), "weights", std::move(map)};
+            told("The strongest {} head: {}, {} {}{}", name_of(kind), name, map.value_label, figure(most.mean, 2),
+                 margin(most.half)),
+            told("head, {} of each layer", heads), "weights", map};
 }
 
 // A token as the label of an axis.
@@ -194,12 +161,11 @@ void judge(const std::vector<Measured>& all, Result& result) {
         add_row(gains, one.file.name, gain, name_of(cheaper));
         repeats.add(cheaper, one.file.name);
     }
-    result.answer = text("In ", before, " of ", all.size(),
-                         " models, one head gives most of its attention weight to the token before. ", induction,
-                         " of ", all.size(),
-                         " have an induction head, which attends to the token after an earlier copy of the current one "
-                         "(a tenth of its weight or more)",
-                         undecided > 0 ? text("; ", undecided, " are undecided") : std::string(), ".");
+    result.answer =
+        told("In {} of {} models, one head gives most of its attention weight to the token before. {} of {} "
+             "have an induction head, which attends to the token after an earlier copy of the current one "
+             "(a tenth of its weight or more); {} are undecided.",
+             before, all.size(), induction, all.size(), undecided);
     expectations.write_to(result);
     result.tables.insert(
         result.tables.begin(),
@@ -217,11 +183,11 @@ struct Shown {
 void show(const Measured& one, const Model& model, const std::vector<Token>& tokens, OfKinds<Shown>& shown,
           Result& result) {
     const std::vector<AttentionMap> maps = attention_maps(model, tokens);
+    const Best before = best_of(one.scores, HeadKind::previous);
     result.pictures.push_back(
         tiles_of(one.file.name, one.scores, maps,
-                 text(one.file.name, ", all heads: ", highest(one.scores, HeadKind::previous),
-                      " attends most to the token before (weight ",
-                      figure(best_of(one.scores, HeadKind::previous).score.mean, 2), " on random tokens)")));
+                 told("{}, all heads. {} attends most to the token before (weight {} on random tokens)", one.file.name,
+                      head_name(one.scores, before.head), figure(before.score.mean, 2))));
     std::vector<std::string> labels;
     for (const Token token : tokens) labels.push_back(label_of(model, token));
     for (const HeadKind kind : head_kinds) {
@@ -262,17 +228,17 @@ Result run(const Request& request) {
     result.pictures.insert(result.pictures.begin(), std::make_move_iterator(first.begin()),
                            std::make_move_iterator(first.end()));
     result.notes = {
-        text("Scores: ", plan.sequences, " sequences of ", plan.shortest, " to ", plan.longest,
-             " different random tokens, each repeated once. previous-token is the mean weight on the token before. "
-             "duplicate-token is the weight on the earlier copy of the token, and induction the weight on the token "
-             "after that copy (prefix matching in Olsson et al. 2022); both are of queries in the second half. A head "
-             "with 1 does nothing else. uniform is the score of equal attention to all tokens. control is the score of "
-             "the same queries and keys if the first half has other tokens: a head that looks back by a fixed distance "
-             "gets it."),
+        told(
+            "Scores: {} sequences of {} to {} different random tokens, each repeated once. previous-token is the mean "
+            "weight on the token before. duplicate-token is the weight on the earlier copy of the token, and induction "
+            "the weight on the token after that copy (prefix matching in Olsson et al. 2022); both are of queries in "
+            "the second half. uniform is the score of equal attention to all tokens. control is the score of the same "
+            "queries and keys if the first half has other tokens: a head that looks back by a fixed distance gets it.",
+            plan.sequences, plan.shortest, plan.longest),
         "The best head of each kind is chosen on every second sequence and measured on the others. Intervals are over "
-        "sequences: Wilson's for scores, which stay in [0, 1], and Student's for differences. Chance is the control, "
-        "and uniform for previous-token heads. One file of each encoding says nothing about other seeds.",
-        text("The maps show the attention weights of a pass over \"", prompt, "\". --prompt and --model show others.")};
+        "sequences: Wilson's for scores, and Student's for differences. Chance is the control, and uniform for "
+        "previous-token heads. One file of each encoding says nothing about other seeds.",
+        told("The maps show the attention weights of a pass over \"{}\". --prompt and --model show others.", prompt)};
     return result;
 }
 

@@ -64,7 +64,7 @@ inline constexpr const char* quarter_rope = "rope:width=4";
 std::vector<std::string> expected_of_tasks();
 // A sentence for each expectation, and one for the published order over all tasks.
 std::vector<std::string> outcomes_of(const TaskPlan& plan, const AllRuns& all);
-// The encodings that solved a task, in how many seeds and steps, and the encodings that did not.
+// In how many seeds and steps each encoding solved a task.
 std::string solvers_of(const TaskPlan& plan, std::size_t task, const std::vector<TaskRuns>& runs);
 
 // ---- Tables, pictures and sentences -----------------------------------------------------------

@@ -123,8 +123,6 @@ struct StepCosts {
     double milliseconds[2]; // medians
     double mebibytes[2];
     Mean log_ratio; // of the first time over the second, over pairs of consecutive steps
-
-    Verdict faster() const { return below(log_ratio.interval(), 0); }
 };
 
 double median(Vector values) {
@@ -149,12 +147,6 @@ StepCosts measure_steps(const Plan& plan, const Request& request) {
 
 // ---- Comparisons ------------------------------------------------------------------------------
 
-Vector means_of(const Costs& seeds) {
-    Vector out;
-    for (const Vector& costs : seeds) out.push_back(sample_of(costs).mean());
-    return out;
-}
-
 // A model that costs less has learnt most of a text's table: two thirds of the way from guessing to its entropy.
 double learnt_below() {
     const double guessing = std::log(LetterSource::letters);
@@ -173,48 +165,39 @@ struct Study {
         });
     }
     const Costs& costs(const Arm& arm) const { return grid[arm.times - 1][arm.encoding]; }
-    double mean(const Arm& arm) const { return sample_of(means_of(costs(arm))).mean(); }
-    Mean difference(const Arm& a, const Arm& b) const { return mean_of(minus(means_of(costs(a)), means_of(costs(b)))); }
-    // Whether a costs less than b, if both have learnt the texts; undecided for --quick, which trains less.
-    Verdict less(const Arm& a, const Arm& b) const {
-        if (!unlearnt({a, b}).empty()) return Verdict::untested;
-        return plan.quick ? Verdict::undecided : below(difference(a, b).interval(), 0);
+    Vector means(const Arm& arm) const {
+        Vector out;
+        for (const Vector& nats : costs(arm)) out.push_back(sample_of(nats).mean());
+        return out;
     }
-    // "In windows of 128, alibi trained at 64 costs 0.12 +- 0.03 nats a letter less than sinusoidal trained at 128"
-    std::string sentence(const Arm& a, const Arm& b) const {
-        const Mean d = difference(a, b);
-        const std::string size = text(figure(std::abs(d.mean), 2), margin(d.half), " nats a letter ");
-        const std::string head = text("In windows of ", 2 * plan.length, ", ");
-        if (less(a, b) == Verdict::untested)
-            return text(head, plan.name(a), " is not compared with ", plan.name(b), ": ", unlearnt({a, b}));
-        if (const Verdict verdict = less(a, b); verdict != Verdict::undecided)
-            return text(head, plan.name(a), " costs ", size, worded(verdict, "less", "more", ""), " than ",
-                        plan.name(b));
-        return text(head, "it is undecided whether ", plan.name(a), " costs less than ", plan.name(b), " (", size,
-                    d.mean < 0 ? "less" : "more", plan.quick ? "; --quick trains too little to decide)" : ")");
-    }
+    Mean difference(const Arm& a, const Arm& b) const { return mean_of(minus(means(a), means(b))); }
     // Whether a seed has learnt the texts, up to its trained length. For the bytes of a file the learnable part is
     // unknown, and the answer is true.
     bool learnt(const Arm& arm, std::span<const double> nats) const {
         const auto trained = static_cast<std::size_t>(plan.length * arm.times);
         return !plan.made() || sample_of(nats.first(trained)).mean() < learnt_below();
     }
-    int learnt(const Arm& arm) const {
-        return static_cast<int>(
-            std::ranges::count_if(costs(arm), [&](const Vector& nats) { return learnt(arm, nats); }));
+    // Whether a costs less than b, if every seed of both has learnt the texts; undecided for --quick, which trains
+    // less.
+    Verdict less(const Arm& a, const Arm& b) const {
+        for (const Arm& arm : {a, b})
+            for (const Vector& nats : costs(arm))
+                if (!learnt(arm, nats)) return Verdict::untested;
+        return plan.quick ? Verdict::undecided : below(difference(a, b).interval(), 0);
     }
-    // The arms that have not, in words: "sinusoidal trained at 128 has learnt the texts in 1 of 5 seeds".
-    std::string unlearnt(const std::vector<Arm>& all) const {
-        std::string out;
-        for (const Arm& arm : all)
-            if (learnt(arm) < plan.seeds)
-                append(out,
-                       text(plan.name(arm), " has learnt the texts in ", learnt(arm), " of ", plan.seeds, " seeds"));
-        return out;
+    const char* word(const Arm& a, const Arm& b) const {
+        const Verdict verdict = less(a, b);
+        return verdict == Verdict::untested ? "not learnt" : worded(verdict, "less", "more", "undecided");
+    }
+    // "alibi trained at 64 less sinusoidal trained at 128, nats a letter in windows of 128: -0.12 +- 0.03 (less)"
+    std::string sentence(const Arm& a, const Arm& b) const {
+        const Mean d = difference(a, b);
+        return told("{} less {}, nats a letter in windows of {}: {}{} ({})", plan.name(a), plan.name(b),
+                    2 * plan.length, figure(d.mean, 2), margin(d.half), word(a, b));
     }
 };
 
-// ---- Tables, pictures, sentences --------------------------------------------------------------
+// ---- Tables and a picture ---------------------------------------------------------------------
 
 Figures runs_of(const Study& study) {
     Figures figures{{"model", "trained_at", "seed", "nats_at_2l", "first_half", "second_half", "learnt"}, {}, 4};
@@ -226,22 +209,6 @@ Figures runs_of(const Study& study) {
             add_row(figures, encodings[arm.encoding], study.plan.length * arm.times, seed, mean(costs),
                     mean(costs.first(half)), mean(costs.last(half)), study.learnt(arm, costs));
         }
-    return figures;
-}
-
-Figures pairs_of(const Study& study) {
-    Figures figures{{"model", "against", "nats_more", "half", "verdict"}, {}, 4};
-    for (const auto& [a, b] : compared) {
-        const Verdict verdict = study.less(a, b);
-        add_row(figures, study.plan.name(a), study.plan.name(b), study.difference(a, b),
-                verdict == Verdict::untested ? "not learnt" : worded(verdict, "less", "more", "undecided"));
-    }
-    return figures;
-}
-
-Figures table_of(const Plan& plan, const StepCosts& steps) {
-    Figures figures{{"model", "milliseconds", "mebibytes"}, {}, 2};
-    for (const std::size_t i : {0, 1}) add_row(figures, plan.name(arms[i]), steps.milliseconds[i], steps.mebibytes[i]);
     return figures;
 }
 
@@ -258,45 +225,16 @@ Picture picture_of(const Study& study) {
         }
     }
     if (plan.made()) curves.references = {{"the best possible", LetterSource::entropy()}};
-    return {
-        "by-position", study.sentence(short_alibi, long_sinusoidal),
-        text("position in windows of ", 2 * plan.length, " (trained up to ", plan.length, " or ", 2 * plan.length, ")"),
-        "nats a letter", std::move(curves)};
+    return {"by-position", study.sentence(short_alibi, long_sinusoidal),
+            told("position in windows of {} (trained up to {} or {})", 2 * plan.length, plan.length, 2 * plan.length),
+            "nats a letter", std::move(curves)};
 }
 
-// The time and memory of a step, for a sentence.
-std::string step_sentence(const Plan& plan, const StepCosts& steps) {
-    const auto percent = [](double log) { return figure(100 * (std::exp(log) - 1), 2); };
-    return text("A step of ", rows, " tokens takes ", figure(steps.milliseconds[0]),
-                " ms of processor time with ALiBi at ", plan.length, " and ", figure(steps.milliseconds[1]),
-                " ms with sinusoids at ", 2 * plan.length, " (", percent(steps.log_ratio.mean), " %, ",
-                percent(steps.log_ratio.low()), " to ", percent(steps.log_ratio.high()),
-                "): ", worded(steps.faster(), "ALiBi is faster", "ALiBi is slower", "it is undecided which is faster"),
-                ". Training takes ", figure(steps.mebibytes[0]), " and ", figure(steps.mebibytes[1]), " MiB (",
-                figure(100 * (steps.mebibytes[0] / steps.mebibytes[1] - 1), 2), " %).");
-}
-
-std::string answer_of(const Study& study, const StepCosts& steps) {
-    const bool quick = study.plan.quick;
-    const Verdict less = study.less(short_alibi, long_sinusoidal);
-    const std::string verdict = less == Verdict::untested
-                                    ? text(", which says nothing: ", study.unlearnt({short_alibi, long_sinusoidal}))
-                                    : worded(less, ": ALiBi is better", ": sinusoids are better",
-                                             ": chance alone could explain the difference");
-    return text(quick ? "After a twentieth of the training, " : "In windows of twice its trained length, ",
-                study.plan.name(short_alibi), " tokens costs ", figure(study.mean(short_alibi)), " nats a letter, and ",
-                study.plan.name(long_sinusoidal), " costs ", figure(study.mean(long_sinusoidal)),
-                quick ? "; a full run decides which is better" : verdict, ". A step of ALiBi takes ",
-                figure(steps.milliseconds[0], 2), " ms in place of ", figure(steps.milliseconds[1], 2), ".");
-}
-
-// The outcome of each expectation. Models that have not learnt the texts are no baseline.
+// Models that have not learnt the texts are no baseline.
 Expectations expectations_of(const Study& study, const StepCosts& steps) {
     Expectations all;
-    const std::string least = text(" (", figure(learnt_below()), " nats a letter or less; guessing costs ",
-                                   figure(std::log(LetterSource::letters)), ")");
     const auto expect = [&](const char* sentence, const std::vector<Arm>& of) { // the first, less than each other
-        Judgement& cases = all.expect(sentence, ": " + study.unlearnt(of) + least);
+        Judgement& cases = all.expect(sentence, ": a model has not learnt the texts");
         for (const Arm& other : std::span(of).subspan(1)) cases.add(study.less(of[0], other), study.plan.name(other));
     };
     expect("ALiBi trained at L costs less in windows of 2 L than sinusoids trained at 2 L.",
@@ -307,7 +245,7 @@ Expectations expectations_of(const Study& study, const StepCosts& steps) {
            {long_alibi, long_sinusoidal, long_rope, long_t5});
     Judgement& cheaper = all.expect("With the same number of tokens in a step, training ALiBi at L takes less time and "
                                     "less memory than training sinusoids at 2 L.");
-    cheaper.add(steps.faster(), "time");
+    cheaper.add(below(steps.log_ratio.interval(), 0), "time");
     cheaper.add(steps.mebibytes[0] < steps.mebibytes[1] ? Verdict::held : Verdict::missed, "memory");
     return all;
 }
@@ -336,41 +274,53 @@ Plan plan_of(const Request& request) {
 
 Result run(const Request& request) {
     const Plan plan = plan_of(request);
-    Result result;
     const StepCosts steps = measure_steps(plan, request);
     const Study study(plan, request);
-    result.answer = answer_of(study, steps);
-    for (const auto& [a, b] : compared)
-        result.found.push_back(text(study.sentence(a, b), " (", counted(plan.seeds, "seed"), ")."));
-    result.found.push_back(step_sentence(plan, steps));
+    const auto mean = [&](const Arm& arm) { return figure(mean_of(study.means(arm)).mean); };
+    const auto percent = [](double log) { return figure(100 * (std::exp(log) - 1), 2); };
+    Result result;
+    result.answer = told("In windows of twice its trained length, {} tokens costs {} nats a letter, and {} costs {} "
+                         "(the verdict is: {}). A step of training takes {} ms in place of {}.",
+                         plan.name(short_alibi), mean(short_alibi), plan.name(long_sinusoidal), mean(long_sinusoidal),
+                         study.word(short_alibi, long_sinusoidal), figure(steps.milliseconds[0], 2),
+                         figure(steps.milliseconds[1], 2));
+    Figures pairs{{"model", "against", "nats_more", "half", "verdict"}, {}, 4};
+    for (const auto& [a, b] : compared) {
+        result.found.push_back(study.sentence(a, b) + ".");
+        add_row(pairs, plan.name(a), plan.name(b), study.difference(a, b), study.word(a, b));
+    }
+    result.found.push_back(told("A step of {} tokens with {} takes {} ms of processor time, with {} {} ms ({} %, {} to "
+                                "{} %), and {} and {} MiB.",
+                                rows, plan.name(short_alibi), figure(steps.milliseconds[0]), plan.name(long_sinusoidal),
+                                figure(steps.milliseconds[1]), percent(steps.log_ratio.mean),
+                                percent(steps.log_ratio.low()), percent(steps.log_ratio.high()),
+                                figure(steps.mebibytes[0]), figure(steps.mebibytes[1])));
     expectations_of(study, steps).write_to(result);
-    result.tables = {{"runs", text("Nats a letter in windows of ", 2 * plan.length, ", of each run"), runs_of(study)},
-                     {"pairs", study.sentence(short_alibi, long_sinusoidal) + "; differences in cost, paired by seed",
-                      pairs_of(study)},
-                     {"steps",
-                      text("A step of training, ", rows, " tokens on one thread: median processor time, memory"),
-                      table_of(plan, steps)}};
+    Figures costs{{"model", "milliseconds", "mebibytes"}, {}, 2};
+    for (const std::size_t i : {0, 1}) add_row(costs, plan.name(arms[i]), steps.milliseconds[i], steps.mebibytes[i]);
+    result.tables = {{"runs", "Nats a letter of each run, in windows of 2 L", runs_of(study)},
+                     {"pairs", "Differences in cost, paired by seed", std::move(pairs)},
+                     {"steps", told("A step of training, {} tokens on one thread: median processor time, memory", rows),
+                      std::move(costs)}};
     result.pictures = {picture_of(study)};
     result.notes = {
-        text("L is ", plan.length, ". Every model: 2 layers, d_model 64, 4 heads of 16; AdamW, ", plan.steps,
-             " steps of ", rows, " tokens, in sequences of L or 2 L; ", plan.seeds, " seeds; measured on ",
-             plan.windows,
-             " windows of 2 L, the same for all. The verdicts are for this budget: an encoding that learns slowly may "
-             "not have learnt to use the earlier text. A model is compared only if each of its seeds has learnt the "
-             "texts: up to its trained length, it is two thirds of the way from guessing to the best possible."),
-        plan.made() ? text("The training texts are generated, with ", LetterSource::letters,
-                           " letters. Each text has its own table of the letter that follows each letter in ",
-                           100 * LetterSource::regular,
-                           " % of cases. The cost falls along a text for a model that finds this table in it. No "
-                           "natural text is like that; --corpus trains on the bytes of one, without its last tenth.")
-                    : text("The training text is the bytes of ", plan.text, "; its last tenth is for the measurement."),
-        text("Differences are paired by seed, with Student's 95 % intervals over the seeds. A result is undecided if "
-             "the interval contains zero",
-             plan.quick ? ", and always with --quick, which trains a twentieth of the steps." : "."),
-        "Steps of both kinds alternate, with the same number of tokens, and are measured in processor time; the "
-        "interval is over pairs of steps. Memory is the memory of the library's trainer after its first step: weights, "
-        "gradients, the optimiser's averages and activations. The engine never holds a matrix of all queries by all "
-        "keys."};
+        told("L is {}. Every model: 2 layers, d_model 64, 4 heads of 16; {} steps of {} tokens, in sequences of L or 2 "
+             "L; {} seeds; measured on {} windows of 2 L, the same for all. An encoding that learns slowly may not "
+             "have learnt to use the earlier text.",
+             plan.length, plan.steps, rows, plan.seeds, plan.windows),
+        told("The training text: {}. Made texts have {} letters, and each has its own table of the letter that follows "
+             "each letter in {} % of cases. The cost falls along a text for a model that finds this table in it. No "
+             "natural text is like that; --corpus trains on the bytes of one, without its last tenth, which is for "
+             "the measurement.",
+             plan.text, LetterSource::letters, 100 * LetterSource::regular),
+        told("Differences have Student's 95 % intervals over the seeds. They are undecided if the interval contains "
+             "zero, and with --quick, which trains a twentieth of the steps. A pair is \"not learnt\" if a seed costs "
+             "more than {} nats a letter up to its trained length: two thirds of the way from guessing, {}, to the "
+             "best possible.",
+             figure(learnt_below()), figure(std::log(LetterSource::letters))),
+        "Steps of both kinds alternate, in processor time; the interval is over pairs of steps. Memory is that of the "
+        "library's trainer after its first step: weights, gradients, the optimiser's averages and activations. The "
+        "engine never holds a matrix of all queries by all keys."};
     return result;
 }
 

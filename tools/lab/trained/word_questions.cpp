@@ -66,13 +66,6 @@ Prompts prompts_of(const WordCorpus& corpus) {
     return p;
 }
 
-std::string missing_words(const WordCorpus& corpus) {
-    std::string missing;
-    for (const char* word : prompt_words)
-        if (corpus.find(word) < 0) append(missing, text("'", word, "'"));
-    return missing;
-}
-
 Answers answers_of(const WordCorpus& corpus, const Prompts& prompts, const Distribution& always) {
     return ask(corpus, prompts, [&always](std::span<const Token>) { return always; });
 }

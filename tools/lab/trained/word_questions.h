@@ -27,8 +27,6 @@ struct Prompts {
     Token food, is;
 };
 Prompts prompts_of(const WordCorpus& corpus);
-// The prompts' words that the corpus lacks: "'carbohydrates', 'are'".
-std::string missing_words(const WordCorpus& corpus);
 
 // The answers of a distribution that does not depend on the prompt.
 Answers answers_of(const WordCorpus& corpus, const Prompts& prompts, const Distribution& always);
