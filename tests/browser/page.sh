@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Tests the index.html of a report of the lab in headless Chromium: nothing throws, and nothing is wider than the window.
-# At 1,280 pixels no table is wider than its frame.
+# Tests the index.html of a report of the lab in headless Chromium: nothing throws, and nothing is wider than the
+# window. At 1,280 pixels no table is wider than its frame.
 #   page.sh PAGE
 set -eu
 [ $# -eq 1 ] || { sed -n '3,5p' "$0" >&2; exit 2; }

@@ -2,7 +2,7 @@
 // Training that ends when a task is solved, the scores of an answer, and verdicts on made-up runs.
 #include "tests/lab/lab_run.h"
 #include "tests/temp_dir.h"
-#include "tools/lab/study/judgement.h"
+#include "tools/lab/study/answers.h"
 #include "tools/lab/trained/task_runs.h"
 
 namespace ordo::lab {
@@ -127,8 +127,8 @@ TEST_F(LabTaskVerdicts, OfTheOrderOverTasksAreOfMeans) {
     const TaskRuns high{run_of(60), run_of(60), run_of(60)}, low{run_of(30), run_of(30), run_of(30)},
         near{run_of(50), run_of(50), run_of(44)};
     EXPECT_EQ(outcomes_of(plan, {{high, low}, {high, near}}).at(3),
-              "The published order, mean share of correct symbols beyond the trained length: [`none` over alibi 0.210 "
-              "+- 0.043, tasks: 2, held].");
+              "The published order, mean share of correct symbols beyond the trained length: `none` over alibi 0.210 "
+              "+- 0.043, tasks: 2, held.");
     const TaskRuns partly{run_of(50), run_of(50), run_of(44, false)};
     EXPECT_TRUE(has(outcomes_of(plan, {{low, high}, {high, partly}}).at(3), "-0.300 +- 0, tasks: 1, missed"));
 }
@@ -145,6 +145,25 @@ TEST_F(LabTaskVerdicts, AreOfSeedsThatSolvedTheTask) {
     EXPECT_EQ(solvers_of(plan, 0, {good, never}), "copy, seeds of 3 that solved it in at most " +
                                                       std::to_string(find_task("copy").steps) +
                                                       " steps: `none` 2 (1000 steps), alibi 0 (1000 steps).");
+}
+
+TEST(LabAnswers, SentencesHaveTheirFiguresAndSkipWhatIsNotMeasured) {
+    EXPECT_EQ(told("{} of {} {}", 1, 2.5, "x {}"), "1 of 2.5 x {}");
+    const Names names{"none", "rope", "learned"};
+    const Vector values{0.5, 0.123, std::nan("")};
+    const auto at = [&](std::size_t i) { return values[i]; };
+    EXPECT_EQ(ends_of(names, at), "0.12 (rope) to 0.50 (`none`)");
+    EXPECT_EQ(ends_of({"rope"}, at), "0.50 (rope)");
+    EXPECT_EQ(ends_of({}, at), "-");
+    const Curves curves = curves_of(
+        names, {7},
+        [&](std::size_t i, std::size_t) {
+            return Share{values[i], {}};
+        },
+        "");
+    EXPECT_EQ(curves.series.at(1).x, Vector{7});
+    EXPECT_TRUE(curves.series.at(1).low.empty()); // one seed has no interval
+    EXPECT_TRUE(curves.series.at(2).y.empty());
 }
 
 TEST(LabJudgement, ExtremesHaveAsManyDigitsAsTellThemApart) {

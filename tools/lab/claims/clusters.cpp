@@ -138,12 +138,11 @@ Result run(const Request& request) {
     const auto at = [&](std::size_t offset) { return fixed_text(profiles[0].mean[offset], 4); };
     const auto nearest_of = [&](std::size_t i) { return ranked(profiles[i].mean)[1]; };
     result.answer =
-        told("With only 8 dimensions, positions {} or {} apart are closest to each other, and t-SNE shows them "
-             "as clusters. With 64 and 512 dimensions, the closest are {} and {} apart.",
+        told("With only 8 dimensions, positions {} or {} apart are closest to each other, and t-SNE shows them as "
+             "clusters. With 64 and 512 dimensions, the closest are {} and {} apart.",
              order[1], order[2], nearest_of(1), nearest_of(2));
     result.found = {told("With 8 dimensions the distance depends on the offset alone (its spread is {}): {} at offset "
-                         "1, {} at 6, {} "
-                         "at 63.",
+                         "1, {} at 6, {} at 63.",
                          axis_text(profiles[0].spread), at(1), at(6), at(63)),
                     told("The nearest row is at offset {}; in the t-SNE map, at offset {}.",
                          counts_text(nearest_offsets(sinusoidal_table(narrow, rows).rows)), counts_text(in_map)),

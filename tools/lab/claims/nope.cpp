@@ -151,10 +151,9 @@ Result run(const Request& request) {
     const double guess = probes.curves.references.at(0).y;
     Result result;
     result.answer =
-        told("Permuting the earlier words changes the answer of one layer by {} (logits of {}), of two layers "
-             "by {}: one layer reads them as an unordered bag, and more layers count words by the causal "
-             "mask. A linear probe reads a position from the trained model without encoding with an error "
-             "of {}; guessing has {}.",
+        told("Permuting the earlier words changes the answer of one layer by {} (logits of {}), of two layers by {}: "
+             "one layer reads them as an unordered bag, and more layers count words by the causal mask. A linear probe "
+             "reads a position from the trained model without encoding with an error of {}; guessing has {}.",
              figure(found.one, 2), figure(found.one_scale, 2), figure(found.two, 2), figure(probes.none, 2),
              figure(guess, 2));
     result.found = {
@@ -165,18 +164,18 @@ Result run(const Request& request) {
         told("Hand-set weights of two layers without an encoding give the logits of one layer with {}. For 1 to 100 "
              "tokens the difference is at most {}, with logits up to {}; without the distances it is up to {}.",
              relative_encoding, figure(relative.off, 2), figure(relative.largest, 2), figure(relative.content_off, 2)),
-        told("With an encoding, the answer of one layer to permuted words changes by at least {}, except with [{}]; "
+        told("With an encoding, the answer of one layer to permuted words changes by at least {}, except with {}; "
              "without one, that of four layers by {}.",
-             figure(found.least_with_position), found.blind, figure(found.four)),
+             figure(found.least_with_position), or_none(found.blind), figure(found.four)),
         told("The mean absolute error, in positions, of a linear probe in the best layer of each model: {}.",
              probes.best)};
     result.notes = {
-        "The hand-set weights show that such weights exist, not that training finds them; the probe "
-        "examines trained weights. A bag of words still knows its last token, which is the query: \"1 2 "
-        "3\" and \"3 2 1\" differ for any model.",
-        told("The probe is a ridge regression in closed form on {} windows of the trained length, tested on "
-             "{} windows of other documents. It is linear: a state may hold a position that it cannot read, "
-             "and an encoding that acts on queries, keys or scores need not leave one there.",
+        "The hand-set weights show that such weights exist, not that training finds them; the probe examines trained "
+        "weights. A bag of words still knows its last token, which is the query: \"1 2 3\" and \"3 2 1\" differ for "
+        "any model.",
+        told("The probe is a ridge regression in closed form on {} windows of the trained length, tested on {} windows "
+             "of other documents. It is linear: a state may hold a position that it cannot read, and an encoding that "
+             "acts on queries, keys or scores need not leave one there.",
              probes.fitted, probes.held_out)};
     const std::vector<HandSetMatrix> matrices = hand_set_matrices(shown_context, request.seed);
     std::string meanings;

@@ -155,9 +155,9 @@ Result run(const Request& request) {
             curves.x_names.push_back(name);
         }
         result.found.push_back(
-            told("{} are told apart in the word vectors by [{}], later, in attention, by [{}], and not "
-                 "by one layer with [{}].",
-                 names_of(pair), rows, attention, nowhere));
+            told("{} are told apart in the word vectors by {}, later, in attention, by {}, and not by one layer with "
+                 "{}.",
+                 names_of(pair), or_none(rows), or_none(attention), or_none(nowhere)));
     }
     result.answer = told("{} of {} encodings change the answer of a one-layer model, some in the word vectors (such as "
                          "sinusoidal), some in attention (such as rope). Without an encoding it cannot tell the same "

@@ -218,9 +218,9 @@ Result run(const Request& request) {
     result.pictures = {decay_picture(rope, frequencies), random_picture(std::move(spread)), bases_picture(at_100),
                        std::move(slip_picture)};
     result.answer =
-        told("It depends on the distance alone: moving both positions by 1,000 changes a score by at most {}, "
-             "which is rounding. It need not decay: random vectors score the same noise at every distance. "
-             "Equal vectors fall from 1 to {} of their score at distance 1,000, with oscillations.",
+        told("It depends on the distance alone: moving both positions by 1,000 changes a score by at most {}, which is "
+             "rounding. It need not decay: random vectors score the same noise at every distance. Equal vectors fall "
+             "from 1 to {} of their score at distance 1,000, with oscillations.",
              figure(shifted), figure(aligned(rope, width, 1000), 2));
     const Interval falling = wilson(noise.falling, noise.draws);
     result.found = {
@@ -237,20 +237,17 @@ Result run(const Request& request) {
             figure(noise.draw[0]), figure(noise.draw[1]), figure(noise.draw[2]), figure(noise.draw[3]),
             figure(100 * falling.low), figure(100 * falling.high)),
         told("At distance 100 equal vectors score {}, {} and {} for theta = {}, {} and {}. With a positive exponent, "
-             "their "
-             "score changes by {} from one distance to the next; with the correct sign, by {}.",
+             "their score changes by {} from one distance to the next; with the correct sign, by {}.",
              figure(at_100[0]), figure(at_100[1]), figure(at_100[2]), bases[0], bases[1], bases[2],
              figure(slip.slipped), figure(slip.right))};
     result.notes = {
         "The bound is the mean of |S_j| over the pairs, RoFormer section 3.4.3. It multiplies max |h_(j+1) - h_j|, "
-        "which "
-        "depends on q and k; it says nothing about random vectors.",
+        "which depends on q and k; it says nothing about random vectors.",
         "The four numbers are published in Ben_Kurzion_Project_Report.md of github.com/benkurzion/Transformer "
         "(Investigating Transformer Positional Encodings), without the vectors and their width.",
         "Table distance: random_mean, its standard error (error) and the deviation of single scores (random_sd) are of "
         "random q and k; aligned_mean_cos is the score of q = k = (1, ..., 1) divided by the width; bound_mean_abs_S "
-        "is "
-        "the bound."};
+        "is the bound."};
     Figures checks{{"check", "largest_difference"},
                    {{std::string("both positions moved by 1000"), shifted},
                     {std::string("halves, permuted, compared with adjacent"), pairing}},

@@ -94,9 +94,9 @@ Result run(const Request& request) {
 
     Result result;
     result.answer =
-        told("Because the waves would drown the words: at width 512 a row of waves is {} times as long as a "
-             "new word vector from N(0, 1/d). With the word vector multiplied by sqrt(d), they are {} times "
-             "as long. None of the introductory texts mentions this scale.",
+        told("Because the waves would drown the words: at width 512 a row of waves is {} times as long as a new word "
+             "vector from N(0, 1/d). With the word vector multiplied by sqrt(d), they are {} times as long. None of "
+             "the introductory texts mentions this scale.",
              figure(at_512, 2), figure(scaled_512, 2));
     // Embeddings whose values have the same bound.
     Figures shadow{{"embedding", "waves_over_embedding", "same_position", "same_word"}, {}, 3};
@@ -104,10 +104,9 @@ Result run(const Request& request) {
     for (const auto& [name, one] : {std::pair{"N(0, 1/d)", narrow}, {"N(0, 1)", broad}})
         add_row(shadow, name, one.waves_over_embedding, one.same_position, one.same_word);
     result.found = {told(
-        "Values in [-1, 1] do not keep positions from overshadowing embeddings. With word vectors from "
-        "N(0, 1/d), two different words at one position have a cosine of {}, and one word at two "
-        "positions has {}; with N(0, 1), the start of nn.Embedding, {} and {}. The embedding's size "
-        "decides, not the bound.",
+        "Values in [-1, 1] do not keep positions from overshadowing embeddings. With word vectors from N(0, 1/d), two "
+        "different words at one position have a cosine of {}, and one word at two positions has {}; with N(0, 1), the "
+        "start of nn.Embedding, {} and {}. The embedding's size decides, not the bound.",
         figure(narrow.same_position), figure(narrow.same_word), figure(broad.same_position), figure(broad.same_word))};
     result.notes = {"A row of waves has the length sqrt(d/2) at every position; a row of N(0, 1/d) has a length of "
                     "about 1. Embeddings drawn from N(0, 1), the default of PyTorch's nn.Embedding, have the length "

@@ -128,8 +128,7 @@ Result run(const Request& request) {
     result.found = {
         told("With 16 heads, a weight at distance 3 keeps {} of its size in the flattest head and {} in the steepest, "
              "before the weights are scaled to sum to 1. With the square of the distance the steepest keeps {}, with "
-             "its "
-             "root {}, with an exponentially growing penalty (e^D - 1) {}.",
+             "its root {}, with an exponentially growing penalty (e^D - 1) {}.",
              kept(std::ranges::min(sixteen), 3), kept(steep, 3), kept(steep, 9), kept(steep, std::sqrt(3.0)),
              figure(std::exp(-steep * std::expm1(3.0)), 2)),
         told("12 heads have the slopes of 8 heads and then {}, {}, {} and {}: every other slope of 16 heads, not "

@@ -138,9 +138,8 @@ Result run(const Request& request) {
     const auto& last = near.rows.back();
     Result result;
     result.answer =
-        told("A norm removes the stretch: positions one turn apart, such as 0 and 36, become the same vector "
-             "(cosine {}). Attention after a norm confuses each position with the positions 36, 72, ... "
-             "later.",
+        told("A norm removes the stretch: positions one turn apart, such as 0 and 36, become the same vector (cosine "
+             "{}). Attention after a norm confuses each position with the positions 36, 72, ... later.",
              figure(slow_large.rms_cosine, 8));
     result.found = {
         told("Positions t and t + 36 rotate by the same angle; their lengths differ by a factor of {} in the first two "
@@ -151,12 +150,11 @@ Result run(const Request& request) {
         told("Positions 0 and 36 are {} radians apart, 1 and 37 {}, 1 and 36 {}.", figure(number(meets.rows[0][5])),
              figure(number(meets.rows[1][5])), figure(number(meets.rows[2][5]))),
         told("An embedding of length {}, drawn from N(0, 1/d), is multiplied by {} in the first 36 positions: the "
-             "stretch "
-             "starts as a shrink. Doubling the input gives {} times the output: the scale |x| makes it quadratic.",
+             "stretch starts as a shrink. Doubling the input gives {} times the output: the scale |x| makes it "
+             "quadratic.",
              figure(norm(x)), figure(first), figure(doubled(x))),
         told("The sinusoidal table has no such period: its fastest wave comes within {} rad of a whole turn at offset "
-             "{}, "
-             "but there the rows of width 128 are still {} apart.",
+             "{}, but there the rows of width 128 are still {} apart.",
              figure(number(last[1]), 2), std::get<std::int64_t>(last[0]), figure(number(last[3])))};
     result.notes = {"A model with this encoding can still learn order from the causal mask, and from the residual "
                     "stream, which keeps the stretched rows next to the results of the normed ones."};

@@ -188,11 +188,11 @@ Result run(const Request& request) {
                 append(empty, spec);
         }
     result.answer =
-        told("On the word vectors act [{}]; queries and keys are rotated by [{}]; scores are changed by [{}]; "
-             "nothing is added by [{}].",
-             embedding, rotation, score, nowhere);
-    result.found = {
-        told("{} tables of {} encodings; no table to show for [{}].", summary.figures.rows.size(), shown, empty)};
+        told("On the word vectors act {}; queries and keys are rotated by {}; scores are changed by {}; nothing is "
+             "added by {}.",
+             or_none(embedding), or_none(rotation), or_none(score), or_none(nowhere));
+    result.found = {told("{} tables of {} encodings; no table to show for {}.", summary.figures.rows.size(), shown,
+                         or_none(empty))};
     result.tables = {std::move(summary)};
     return result;
 }

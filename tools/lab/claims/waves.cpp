@@ -155,22 +155,20 @@ Result run(const Request&) {
         differs = std::max(differs, std::get<double>(row[6]));
     }
     result.answer =
-        told("Along the positions, each dimension is a sine or cosine wave: the first is fast, the last hardly "
-             "moves. Along the dimensions, each position is one vector of constant length, and {} of 1,000 "
-             "positions share theirs with another.",
+        told("Along the positions, each dimension is a sine or cosine wave: the first is fast, the last hardly moves. "
+             "Along the dimensions, each position is one vector of constant length, and {} of 1,000 positions share "
+             "theirs with another.",
              equal);
     result.found = {
         told("Every row has the squared length d/2, to within {}: the rows lie on a sphere. Each value is between -1 "
-             "and "
-             "1.",
+             "and 1.",
              axis_text(off)),
         told("A row does not depend on the number of rows: a table of 1,000 rows differs from the first 1,000 of 1,200 "
              "by {}.",
              axis_text(differs)),
         told("PE(p + k) is PE(p) with each pair rotated by an angle. A query can therefore ask for the word 5 places "
-             "on: "
-             "it scores 1 there, and {}, {} and {} at 10, 15 and 20 places (width 512). No wave repeats after 5 words: "
-             "the fastest takes 2 pi = 6.28 words.",
+             "on: it scores 1 there, and {}, {} and {} at 10, 15 and 20 places (width 512). No wave repeats after 5 "
+             "words: the fastest takes 2 pi = 6.28 words.",
              axis_text(found_at(wide, 10)), axis_text(found_at(wide, 15)), axis_text(found_at(wide, 20)))};
     result.notes = {
         "The three marked words are \"transformers are awesome\"; ordo lab worked-examples has their numbers.",

@@ -91,7 +91,7 @@ private:
         const double left = frame_.x.to + 22, step = (bar.from - bar.to) / steps;
         std::string out;
         for (int i = 0; i < steps; ++i)
-            out += rectangle(left, bar.from - (i + 1) * step, 18, step + 0.5,
+            out += rectangle(left, bar.from - (i + 1) * step, 18, step + 1,
                              "fill=\"" + color_text(color_at(map_.diverging, (i + 0.5) / steps)) + "\"");
         for (const Tick& tick : bar.ticks)
             out += line(left + 18, bar.at(tick.at), left + 23, bar.at(tick.at), dark) +

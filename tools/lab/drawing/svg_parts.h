@@ -120,7 +120,8 @@ struct Frame {
     }
     void make_square(double cells_x, double cells_y) {
         const double unit = std::min((x.to - x.from) / cells_x, (y.from - y.to) / cells_y);
-        x.to = x.from + unit * cells_x, y.to = y.from - unit * cells_y;
+        const double spare = y.from - unit * cells_y - y.to; // of the height
+        x.to = x.from + unit * cells_x, y.from -= spare, height -= spare;
     }
     std::string drawn(bool grid) const {
         const double middle = (x.from + x.to) / 2, label = y.from + below + 16;

@@ -167,6 +167,11 @@ inline std::string counted(std::size_t n, const char* name) {
     return text(n, " ", name, n == 1 ? "" : "s");
 }
 
+// A list for a sentence.
+inline std::string or_none(const std::string& list) {
+    return list.empty() ? "none of them" : list;
+}
+
 // Makes "a, b" of "a".
 inline void append(std::string& list, std::string_view item, std::string_view separator = ", ") {
     if (!list.empty()) list += separator;

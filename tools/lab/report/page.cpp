@@ -200,10 +200,9 @@ std::string section(const Outcome& outcome) {
 std::vector<std::string> introduction(std::size_t questions, const Setting& setting) {
     std::vector<std::string> out{
         "A transformer compares the words of a text with each other, but it does not see their order: \"dog bites "
-        "man\" "
-        "and \"man bites dog\" are the same set of words. A positional encoding tells it where each word stands. There "
-        "are many: waves added to the word vectors (sinusoidal), rotations (RoPE), penalties on distance (ALiBi), and "
-        "more.",
+        "man\" and \"man bites dog\" are the same set of words. A positional encoding tells it where each word stands. "
+        "There are many: waves added to the word vectors (sinusoidal), rotations (RoPE), penalties on distance "
+        "(ALiBi), and more.",
         "This page asks " + std::to_string(questions) +
             " questions about positional encodings and answers each by an experiment. It is for students, and for "
             "everybody who has to choose an encoding. You need to know how attention works. Ordo, a small transformer "
@@ -218,8 +217,8 @@ std::vector<std::string> introduction(std::size_t questions, const Setting& sett
 }
 
 std::string page_html(std::span<const Outcome> outcomes, const Setting& setting) {
-    std::string out = "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-                      "<meta name=\"viewport\" content=\"width=device-width\">\n<title>" +
+    std::string out = "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" "
+                      "content=\"width=device-width\">\n<title>" +
                       std::string(page_title) + "</title>\n<style>" + std::string(style) +
                       "</style>\n</head>\n<body>\n<h1>" + std::string(page_title) + "</h1>\n";
     for (const std::string& text : introduction(outcomes.size(), setting)) out += paragraph(text);

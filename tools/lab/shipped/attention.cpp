@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Which tokens the heads attend to: maps for a prompt, and a score of each head as a previous-token, duplicate-token or
-// induction head.
-// The scores are those of Olsson et al. 2022, "In-context Learning and Induction Heads", arXiv 2209.11895.
+// Which tokens the heads attend to: maps for a prompt, and scores of each head (Olsson et al. 2022, "In-context Learning
+// and Induction Heads", arXiv 2209.11895).
 #include "tools/lab/shipped/attention_scores.h"
 #include "tools/lab/shipped/trained.h"
 
@@ -9,51 +8,12 @@ namespace ordo::lab {
 namespace {
 
 constexpr const char* usual_prompt = "The old dog Tom ran to the tree. Lily was happy. The old dog Tom ran";
-constexpr double most_of_it = 0.5;  // of a head's weight
-constexpr double tenth_of_it = 0.1; // an induction head has this much or more
+constexpr double most_of_it = 0.5, tenth_of_it = 0.1; // of a head's weight; an induction head has a tenth or more
 
 struct Measured {
     Trained file;
     HeadScores scores;
 };
-
-std::string head_name(const HeadScores& scores, int head) {
-    return text("layer ", head / scores.heads, " head ", head % scores.heads);
-}
-
-// The score minus the control. The score for the previous token needs no control.
-Vector over_control(const HeadScores& scores, HeadKind kind, int head) {
-    const Vector& score = scores.score[kind][head];
-    return kind == HeadKind::previous ? score : minus(score, scores.control[kind][head]);
-}
-
-// Every second value. One half selects a head and the other half measures it, so the selection does not bias the score.
-Vector half_of(const Vector& values, std::size_t first) {
-    Vector out;
-    for (std::size_t i = first; i < values.size(); i += 2) out.push_back(values[i]);
-    return out;
-}
-
-// The head of the highest score, and its values on the sequences that did not select it.
-struct Best {
-    int head = 0;
-    Share score;
-    Mean over; // over the control; for previous, over the uniform weight
-};
-
-Best best_of(const HeadScores& scores, HeadKind kind) {
-    Best best;
-    double most = -HUGE_VAL;
-    for (int head = 0; head < scores.count(); ++head)
-        if (const double mean = mean_of(half_of(over_control(scores, kind, head), 0)).mean; mean > most)
-            most = mean, best.head = head;
-    best.score = share_of(half_of(scores.score[kind][best.head], 1));
-    best.over = mean_of(half_of(over_control(scores, kind, best.head), 1));
-    if (kind == HeadKind::previous) best.over.mean -= scores.uniform[kind];
-    return best;
-}
-
-// ---- Tables and pictures ----------------------------------------------------------------------
 
 void add_heads(Figures& figures, const Measured& one) {
     const HeadScores& s = one.scores;
@@ -91,15 +51,6 @@ Picture scores_picture(const std::vector<Measured>& all, HeadKind kind) {
             told("head, {} of each layer", heads), "weights", map};
 }
 
-// A token as the label of an axis.
-std::string label_of(const Model& model, Token token) {
-    const Token one[] = {token};
-    if (token == model.start_of_text()) return "(start)";
-    std::string out = model.decode(one);
-    std::replace(out.begin(), out.end(), '\n', ' ');
-    return out.empty() ? text("#", token) : printable(out);
-}
-
 // All maps in one picture: a row of maps for each layer, a column for each head.
 Picture tiles_of(const std::string& name, const HeadScores& shape, const std::vector<AttentionMap>& maps,
                  const std::string& title) {
@@ -117,20 +68,6 @@ Picture tiles_of(const std::string& name, const HeadScores& shape, const std::ve
     return {"maps-" + name, title, "key: the tokens of the prompt, for each head", "query: the same tokens",
             std::move(map)};
 }
-
-Picture single_map(const std::string& name, const std::string& title, const AttentionMap& weights,
-                   const std::vector<std::string>& labels) {
-    return {name, title, "key", "query",
-            HeatMap{.values = weights,
-                    .blank = "masked",
-                    .value_label = "attention weight",
-                    .x_names = labels,
-                    .y_names = labels,
-                    .diverging = false,
-                    .square = true}};
-}
-
-// ---- The experiment ---------------------------------------------------------------------------
 
 void judge(const std::vector<Measured>& all, Result& result) {
     Figures table{
@@ -162,9 +99,9 @@ void judge(const std::vector<Measured>& all, Result& result) {
         repeats.add(cheaper, one.file.name);
     }
     result.answer =
-        told("In {} of {} models, one head gives most of its attention weight to the token before. {} of {} "
-             "have an induction head, which attends to the token after an earlier copy of the current one "
-             "(a tenth of its weight or more); {} are undecided.",
+        told("In {} of {} models, one head gives most of its attention weight to the token before. {} of {} have an "
+             "induction head, which attends to the token after an earlier copy of the current one (a tenth of its "
+             "weight or more); {} are undecided.",
              before, all.size(), induction, all.size(), undecided);
     expectations.write_to(result);
     result.tables.insert(
@@ -195,10 +132,17 @@ void show(const Measured& one, const Model& model, const std::vector<Token>& tok
         Shown& slot = shown[kind];
         if (best.over.mean <= slot.score) continue;
         slot.score = best.over.mean;
-        slot.picture = single_map(text("prompt-", name_of(kind)),
-                                  text("The strongest ", name_of(kind), " head on a sentence: ", one.file.name, ", ",
-                                       head_name(one.scores, best.head)),
-                                  maps[best.head], labels);
+        HeatMap map{.values = maps[best.head],
+                    .blank = "masked",
+                    .value_label = "attention weight",
+                    .x_names = labels,
+                    .y_names = labels,
+                    .diverging = false,
+                    .square = true};
+        slot.picture = {text("prompt-", name_of(kind)),
+                        told("The strongest {} head on a sentence: {}, {}", name_of(kind), one.file.name,
+                             head_name(one.scores, best.head)),
+                        "key", "query", std::move(map)};
     }
 }
 
@@ -236,8 +180,7 @@ Result run(const Request& request) {
             "queries and keys if the first half has other tokens: a head that looks back by a fixed distance gets it.",
             plan.sequences, plan.shortest, plan.longest),
         "The best head of each kind is chosen on every second sequence and measured on the others. Intervals are over "
-        "sequences: Wilson's for scores, and Student's for differences. Chance is the control, and uniform for "
-        "previous-token heads. One file of each encoding says nothing about other seeds.",
+        "sequences: Wilson's for scores, Student's for differences. One file says nothing about other seeds.",
         told("The maps show the attention weights of a pass over \"{}\". --prompt and --model show others.", prompt)};
     return result;
 }

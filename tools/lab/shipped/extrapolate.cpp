@@ -7,27 +7,6 @@
 namespace ordo::lab {
 namespace {
 
-// Multiples of the trained context.
-constexpr double multiples[] = {0.25, 0.5, 1, 2, 4, 8};
-
-std::vector<int> lengths_of(const Request& request, const std::string& model, int context) {
-    std::vector<int> lengths;
-    if (!request.arguments.has("length"))
-        for (const double multiple : multiples) lengths.push_back(std::max(2, static_cast<int>(multiple * context)));
-    else
-        for (const std::int64_t length : request.arguments.integers("length")) lengths.push_back(length);
-    for (std::size_t i = 0; i < lengths.size(); ++i)
-        if (i == 0 && lengths[i] < 2)
-            fail(ErrorCode::usage, "option --length: expected lengths of 2 tokens or more, found ", lengths[i]);
-        else if (i > 0 && (lengths[i] <= lengths[i - 1] || lengths[i] % lengths[i - 1] != 0))
-            fail(ErrorCode::usage, "option --length: expected each a multiple of the one before, found ", lengths[i],
-                 " after ", lengths[i - 1]);
-    if (std::find(lengths.begin(), lengths.end(), context) == lengths.end())
-        fail(ErrorCode::usage, "option --length: expected the ", context, " that ", model,
-             " was trained on among them, found only others");
-    return lengths;
-}
-
 // A row for each length and kind of window, with errors.
 void add_rows(Figures& figures, const Extrapolation& one, int length) {
     const double multiple = one.times(length);
@@ -149,9 +128,9 @@ std::string answer_of(std::span<const Extrapolation> all) {
     }
     std::string out;
     for (const auto& [multiple, names] : breaks) append(out, told("{}x with {}", multiple, names), "; ");
-    return told("Perplexity rises by a quarter or more, compared with the trained length, at [{}]. With the others it "
-                "is multiplied by [{}].",
-                out, others);
+    return told("Perplexity rises by a quarter or more, compared with the trained length, at {}. With the others it is "
+                "multiplied by: {}.",
+                or_none(out), or_none(others));
 }
 
 Result run(const Request& request) {

@@ -128,6 +128,25 @@ void judge(std::span<const Extrapolation> all, Result& result) {
     result.pictures.push_back(published_picture(all));
 }
 
+std::vector<int> lengths_of(const Request& request, const std::string& model, int context) {
+    std::vector<int> lengths;
+    if (!request.arguments.has("length"))
+        for (const double multiple : {0.25, 0.5, 1.0, 2.0, 4.0, 8.0})
+            lengths.push_back(std::max(2, static_cast<int>(multiple * context)));
+    else
+        for (const std::int64_t length : request.arguments.integers("length")) lengths.push_back(length);
+    for (std::size_t i = 0; i < lengths.size(); ++i)
+        if (i == 0 && lengths[i] < 2)
+            fail(ErrorCode::usage, "option --length: expected lengths of 2 tokens or more, found ", lengths[i]);
+        else if (i > 0 && (lengths[i] <= lengths[i - 1] || lengths[i] % lengths[i - 1] != 0))
+            fail(ErrorCode::usage, "option --length: expected each a multiple of the one before, found ", lengths[i],
+                 " after ", lengths[i - 1]);
+    if (std::find(lengths.begin(), lengths.end(), context) == lengths.end())
+        fail(ErrorCode::usage, "option --length: expected the ", context, " that ", model,
+             " was trained on among them, found only others");
+    return lengths;
+}
+
 // ---- The same tokens, predicted in windows of several lengths ----------------------------------
 
 WindowLosses measure_windows(const Model& model, std::span<const tools::Document> documents, const WindowPlan& plan,

@@ -124,8 +124,8 @@ Result run(const Request& request) {
 
     Result result;
     result.answer = told(
-        "{} of {} swaps predict worse than the weights' own encoding, by up to {} nats per token ({}). "
-        "The smallest change is {} ({}).",
+        "{} of {} swaps predict worse than the weights' own encoding, by up to {} nats per token ({}). The smallest "
+        "change is {} ({}).",
         swaps.dearer, swaps.swapped, figure(swaps.most, 2), swaps.most_pair, figure(swaps.least, 2), swaps.least_pair);
     result.found = {told("By the 95 % interval over documents, {} of {} swaps predict worse and {} better; the others "
                          "are undecided. {} pairs cannot run, because the weights lack tensors or dimensions.",

@@ -17,17 +17,6 @@ std::string ends_of(const Names& names, const std::function<double(std::size_t)>
     return least == most ? shown(*least) : told("{} to {}", shown(*least), shown(*most));
 }
 
-std::string names_with(Verdict wanted, const Names& names, const std::function<Verdict(std::size_t)>& verdict) {
-    std::string out;
-    for (std::size_t i = 0; i < names.size(); ++i)
-        if (verdict(i) == wanted) append(out, in_text(names[i]));
-    return out.empty() ? "no encoding" : out;
-}
-
-void judge(Judgement& judgement, const Names& names, const std::function<Verdict(std::size_t)>& verdict) {
-    for (std::size_t i = 0; i < names.size(); ++i) judgement.add(verdict(i), in_text(names[i]));
-}
-
 Curves curves_of(const Names& names, const Vector& x,
                  const std::function<Share(std::size_t name, std::size_t x)>& share, const std::string& interval) {
     Curves curves;

@@ -12,12 +12,6 @@ using Names = std::vector<std::string>;
 // The smallest and the largest value with their names: "0.12 (sinusoidal) to 0.56 (alibi)". NaN is skipped.
 std::string ends_of(const Names& names, const std::function<double(std::size_t)>& value, int decimals = 2);
 
-// The names with such a verdict: "rope, alibi"; "no encoding" without any.
-std::string names_with(Verdict wanted, const Names& names, const std::function<Verdict(std::size_t)>& verdict);
-
-// Adds a case for each name.
-void judge(Judgement& judgement, const Names& names, const std::function<Verdict(std::size_t)>& verdict);
-
 // A curve for each name over x, with the interval of each share if it is known. A share of NaN is left out.
 Curves curves_of(const Names& names, const Vector& x,
                  const std::function<Share(std::size_t name, std::size_t x)>& share, const std::string& interval);

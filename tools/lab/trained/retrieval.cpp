@@ -1,110 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Can a model find a word at any depth of a text, and in texts longer than its training texts? The passkey task is from
 // Mohtashami and Jaggi 2023, arXiv 2305.16300, at a size that trains within the experiment.
-#include "tools/lab/shipped/trained.h"
 #include "tools/lab/study/answers.h"
-#include "tools/lab/study/grid.h"
-#include "tools/lab/trained/haystack.h"
+#include "tools/lab/trained/retrieval_runs.h"
 
 namespace ordo::lab {
 namespace {
 
-constexpr double solved_at = 0.9, half = 0.5;
-constexpr double quick_effort = 0.15; // fraction of the steps
-constexpr double depths[] = {0, 0.25, 0.5, 0.75, 1};
-constexpr int depth_count = static_cast<int>(std::size(depths));
-
-struct Kind {
-    const char *name, *what;
-    int needles, steps;
-};
-constexpr Kind kinds[] = {{"passkey", "a hidden word", 1, 600}, {"needle", "one of three hidden words", 3, 3000}};
-
-struct Plan {
-    const Haystack* haystack;
-    std::vector<std::string> encodings;
-    std::vector<int> times; // in trained lengths
-    int length, seeds, samples;
-    double effort; // fraction of the steps
-    bool quick;
-};
-
-// Correct answers of one run, [times][depth]; -1 if the encoding lacks positions for so many tokens.
-using Right = std::vector<std::array<int, depth_count>>;
-
-// ---- Training and asking ----------------------------------------------------------------------
-
-Recipe recipe_of(const Plan& plan, const Kind& kind) {
-    Recipe r{.trunk = small_trunk(plan.haystack->vocabulary(), plan.length, 2),
-             .batch = 16,
-             .length = plan.length,
-             .steps = static_cast<int>(kind.steps * plan.effort),
-             .positions = plan.times.back() * plan.length};
-    // A few needles are easy to distinguish, and many ask several questions of one sequence. Mixing both speeds up
-    // learning.
-    const int most = kind.needles == 1 ? 1 : 2 * kind.needles;
-    r.draw_each([&plan, most](std::uint64_t seed, std::uint64_t number, auto tokens, auto targets) {
-        const Random random(seed, 0x1e47);
-        const int needles = 1 + static_cast<int>(random.below(2 * number, most)), least = Haystack::shortest(needles),
-                  length = least + static_cast<int>(random.below(2 * number + 1, plan.length - least + 1));
-        plan.haystack->train(seed, number, length, needles, tokens, targets);
-    });
-    return r;
-}
-
-Right ask(const Plan& plan, const Kind& kind, const Model& model, std::uint64_t seed) {
-    Right grid;
-    for (const int times : plan.times) {
-        const int length = times * plan.length;
-        auto& row = grid.emplace_back();
-        row.fill(-1);
-        if (length > model.max_position()) continue;
-        Session session = small_session(model, length);
-        for (std::size_t d = 0; d < std::size(depths); ++d) {
-            row[d] = 0;
-            for (int i = 0; i < plan.samples; ++i) {
-                // Beyond every number of training, and the same for every model.
-                const std::uint64_t number = (std::uint64_t{1} << 40) + static_cast<std::uint64_t>(i) * depth_count + d;
-                const Question question = plan.haystack->ask(seed, number, length, kind.needles, depths[d]);
-                session.rewind(0);
-                const auto logits = session.feed(question.tokens);
-                row[d] += std::max_element(logits.begin(), logits.end()) - logits.begin() == question.answer;
-            }
-        }
-    }
-    return grid;
-}
-
-Grid<Right> train_all(const Plan& plan, const Request& request) {
-    GridPlan study{{}, plan.encodings, plan.seeds};
-    for (const Kind& kind : kinds) study.conditions.push_back(recipe_of(plan, kind));
-    return train_grid<Right>(study, request.seed, request.progress, [&](const Model& model, const GridCell& cell) {
-        return ask(plan, kinds[cell.condition], model, request.seed);
-    });
-}
-
-// The share of correct answers of some seeds at one length, at one depth or (depth_count) all; NaN: no positions.
-double share(const Plan& plan, std::span<const Right> seeds, std::size_t times, int depth = depth_count) {
-    double right = 0;
-    for (const Right& run : seeds) {
-        if (run[times][0] < 0) return std::nan("");
-        for (int d = 0; d < depth_count; ++d) right += d == depth || depth == depth_count ? run[times][d] : 0;
-    }
-    return right / (static_cast<double>(seeds.size()) * plan.samples * (depth == depth_count ? depth_count : 1));
-}
-
-// Whether the runs are above a bound: their verdict if they agree, otherwise undecided. The interval of a run's own
-// answers decides its verdict. Longer training may change the results of --quick.
-Verdict verdict_of(const Plan& plan, std::span<const Right> seeds, std::size_t times, double bound) {
-    if (std::isnan(share(plan, seeds, times))) return Verdict::untested;
-    std::set<Verdict> verdicts;
-    const int asked = plan.samples * depth_count;
-    for (const Right& run : seeds)
-        verdicts.insert(above(wilson(std::llround(share(plan, {&run, 1}, times) * asked), asked), bound));
-    return plan.quick || verdicts.size() > 1 ? Verdict::undecided : *verdicts.begin();
-}
-
-NamedFigures table_of(const Plan& plan, std::size_t k, const std::vector<std::vector<Right>>& encodings) {
+NamedFigures table_of(const RetrievalPlan& plan, std::size_t k, const std::vector<std::vector<Right>>& encodings) {
     NamedFigures out{kinds[k].name,
                      told("{}: correct answers by length and depth, with Wilson's interval", kinds[k].name),
                      {{"encoding", "seed", "length", "depth", "right", "of", "share", "low", "high"}, {}, 3}};
@@ -119,7 +22,8 @@ NamedFigures table_of(const Plan& plan, std::size_t k, const std::vector<std::ve
 }
 
 // A map of all encodings by length, then one of each by length and depth.
-void add_maps(const Plan& plan, std::size_t k, const std::vector<std::vector<Right>>& encodings, Result& result) {
+void add_maps(const RetrievalPlan& plan, std::size_t k, const std::vector<std::vector<Right>>& encodings,
+              Result& result) {
     Names lengths, places;
     for (const int times : plan.times) lengths.push_back(text(times * plan.length));
     for (const double depth : depths) places.push_back(text(depth));
@@ -148,7 +52,7 @@ void add_maps(const Plan& plan, std::size_t k, const std::vector<std::vector<Rig
     }
 }
 
-void judge_all(const Plan& plan, const Grid<Right>& all, Result& result) {
+void judge_all(const RetrievalPlan& plan, const Grid<Right>& all, Result& result) {
     Expectations expectations;
     Judgement& passkey = expectations.expect(
         "Every encoding, and none, solves the passkey at the trained length: the key alone tells the place.");
@@ -173,14 +77,14 @@ void judge_all(const Plan& plan, const Grid<Right>& all, Result& result) {
 Result run(const Request& request) {
     const Model words = Model::load(trained_models(request)[0].file); // for its tokenizer
     const Haystack haystack = haystack_of(words, held_out(request));
-    Plan plan{&haystack,
-              request.encodings("none;sinusoidal;learned;rope;alibi;t5"),
-              {1, 2, 4, 8},
-              request.only("length", 64, 512),
-              request.integer("seeds", request.quick ? 1 : 3),
-              request.quick ? 16 : 40,
-              request.quick ? quick_effort : 1.0,
-              request.quick};
+    RetrievalPlan plan{&haystack,
+                       request.encodings("none;sinusoidal;learned;rope;alibi;t5"),
+                       {1, 2, 4, 8},
+                       request.only("length", 64, 512),
+                       request.integer("seeds", request.quick ? 1 : 3),
+                       request.quick ? 16 : 40,
+                       request.quick ? quick_effort : 1.0,
+                       request.quick};
     const int least = Haystack::shortest(2 * kinds[1].needles);
     if (plan.length < least)
         fail(ErrorCode::usage, "option --length: expected at least ", least, " for this experiment, found ",

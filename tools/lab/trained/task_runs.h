@@ -71,6 +71,10 @@ std::string solvers_of(const TaskPlan& plan, std::size_t task, const std::vector
 
 inline constexpr const char* task_runs_file = "tasks-runs.csv"; // lab tasks --out writes runs_of_tasks() to it
 
+// The share of correct symbols.
+Share right_at(const TaskRuns& runs, std::size_t length);
+NamedFigures table_of(const TaskPlan& plan, std::size_t task, const std::vector<TaskRuns>& runs);
+Picture picture_of(const TaskPlan& plan, std::size_t task, const std::vector<TaskRuns>& runs);
 Result result_of_tasks(const TaskPlan& plan, const AllRuns& all);
 // A row for each run and length, with counts.
 NamedFigures runs_of_tasks(const TaskPlan& plan, const AllRuns& all);

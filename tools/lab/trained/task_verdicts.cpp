@@ -59,7 +59,7 @@ std::string order_over_tasks(const TaskPlan& plan, const AllRuns& all) {
                     margin(mean.half), tasks, name_of(above(mean.interval(), 0))),
                "; ");
     }
-    return told("The published order, mean share of correct symbols beyond the trained length: [{}].", pairs);
+    return told("The published order, mean share of correct symbols beyond the trained length: {}.", or_none(pairs));
 }
 
 // Exact match at far lengths, for encodings that solved the task in all seeds.

@@ -2,77 +2,12 @@
 // Does a model know word order? The three questions of Ben Kurzion's "Investigating Transformer Positional Encodings",
 // with causal attention and correct gradients. Baselines, without which the answers mean nothing, accompany them.
 // A fourth question needs word order for its answer.
-#include "io/base_name.h"
-#include "io/file.h"
 #include "tools/lab/claims/study.h"
 #include "tools/lab/study/answers.h"
 #include "tools/lab/trained/word_questions.h"
 
 namespace ordo::lab {
 namespace {
-
-// ---- Training ---------------------------------------------------------------------------------
-
-struct Plan {
-    WordCorpus corpus;
-    Prompts prompts;
-    int seeds, corpus_steps, chase_steps;
-};
-
-Plan plan_of(const Request& request) {
-    Plan plan;
-    if (request.arguments.has("corpus")) {
-        const std::string file = request.arguments.text("corpus");
-        plan.corpus = parse_corpus(read_file(file, std::size_t{1} << 20), base_name(file));
-    } else {
-        plan.corpus = built_in_corpus();
-    }
-    plan.prompts = prompts_of(plan.corpus);
-    plan.seeds = request.integer("seeds", request.quick ? 3 : 10);
-    // Enough steps for a model to learn the corpus by heart.
-    plan.corpus_steps = 120 + 4 * static_cast<int>(plan.corpus.sentences.size());
-    plan.chase_steps = 350;
-    return plan;
-}
-
-// Each condition fills one of the two.
-struct Asked {
-    Answers answers;
-    Chase chase;
-};
-
-std::vector<WordRow> train_all(const Plan& plan, const Request& request) {
-    const Recipe by_heart = corpus_recipe(plan.corpus, plan.corpus_steps);
-    GridPlan study{{by_heart, by_heart}, request.encodings("all;rotate-stretch:period=6"), plan.seeds};
-    study.conditions[0].steps = 0; // untrained
-    for (const int layers : layer_counts) study.conditions.push_back(chase_recipe(layers, plan.chase_steps));
-    const auto grid =
-        train_grid<Asked>(study, request.seed, request.progress, [&](const Model& model, const GridCell& cell) {
-            return cell.condition < 2 ? Asked{answers_of(plan.corpus, plan.prompts, model), {}}
-                                      : Asked{{}, ask_chase(model, cell.seed)};
-        });
-    std::vector<WordRow> rows;
-    for (std::size_t e = 0; e < study.encodings.size(); ++e) {
-        const std::string& spec = study.encodings[e];
-        WordRow& row = rows.emplace_back();
-        row.encoding = spec, row.silent = says_nothing_of_position(spec, by_heart.trunk.dims());
-        for (const Asked& one : grid[0][e]) row.untrained.push_back(one.answers);
-        for (const Asked& one : grid[1][e]) row.trained.push_back(one.answers);
-        for (std::size_t d = 0; d < depths; ++d)
-            for (const Asked& one : grid[2 + d][e]) row.chase[d].push_back(one.chase);
-    }
-    return rows;
-}
-
-WordLines lines_of(const Plan& plan, const std::vector<WordRow>& rows) {
-    WordLines lines{answers_of(plan.corpus, plan.prompts, uniform(plan.corpus)),
-                    answers_of(plan.corpus, plan.prompts, unigram(plan.corpus)),
-                    answers_of(plan.corpus, plan.prompts),
-                    {}};
-    for (const WordRow& row : rows)
-        lines.untrained.insert(lines.untrained.end(), row.untrained.begin(), row.untrained.end());
-    return lines;
-}
 
 NamedFigures table_of(const char* name, const char* title, std::initializer_list<Field> fields,
                       const std::vector<WordRow>& rows, const WordLines& lines) {
@@ -193,7 +128,7 @@ const std::vector<std::string> notes{
     "attention alone, with 16 heads and a width of 128. In one segment, `segment` is a second `none`."};
 
 Result run(const Request& request) {
-    const Plan plan = plan_of(request);
+    const WordPlan plan = word_plan(request);
     const std::vector<WordRow> rows = train_all(plan, request);
     const WordLines lines = lines_of(plan, rows);
     Result result;
@@ -211,9 +146,9 @@ Result run(const Request& request) {
             if (d == 0 && share <= 0.75) append(others, told("{} {}", in_text(row.encoding), fixed_text(share, 2)));
         }
     result.answer = told("With one layer, {} of {} models tell who hunts whom (more than three answers of four are "
-                         "correct); the others: [{}]. With two layers, {} do. The three published questions about the "
+                         "correct); the others: {}. With two layers, {} do. The three published questions about the "
                          "next word do not rank encodings.",
-                         told_apart[0], rows.size(), others, told_apart[1]);
+                         told_apart[0], rows.size(), or_none(others), told_apart[1]);
     const auto sentence = [&](const char* about, const Field& field) {
         result.found.push_back(told("{}: all models {}; the corpus known by heart {}, an untrained network {}, an even "
                                     "guess {}.",

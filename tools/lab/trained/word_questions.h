@@ -89,4 +89,17 @@ Share accuracy_of(const std::vector<Chase>& chases);
 // Each expectation with the models that miss it and the models for which the interval over the seeds is undecided.
 Expectations expectations_of(const std::vector<WordRow>& rows, const WordLines& lines);
 
+// ---- The study --------------------------------------------------------------------------------
+
+struct WordPlan {
+    WordCorpus corpus;
+    Prompts prompts;
+    int seeds, corpus_steps, chase_steps;
+};
+
+WordPlan word_plan(const Request& request);
+// Trains and asks the models of every encoding and seed.
+std::vector<WordRow> train_all(const WordPlan& plan, const Request& request);
+WordLines lines_of(const WordPlan& plan, const std::vector<WordRow>& rows);
+
 } // namespace ordo::lab
