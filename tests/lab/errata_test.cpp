@@ -202,19 +202,5 @@ TEST(LabErrataCommands, EncodingsShowTheirFormulas) {
     EXPECT_TRUE(has(find_encoding("alibi").formula, "scale = 1/sqrt(d_head)"));
 }
 
-// |PE| = sqrt(d/2), and |e| = 1 for N(0, 1/d), or sqrt(d) with the scale.
-TEST(LabScale, WavesAreRootOfHalfTheWidthLong) {
-    const Result r = test::run(scale_experiment, {"--model", "weights/sinusoidal.safetensors"});
-    for (const auto& row : test::table(r, "lengths").rows) {
-        const double d = number(row[0]);
-        EXPECT_NEAR(number(row[2]), std::sqrt(d / 2), 1e-9);
-        EXPECT_NEAR(number(row[3]) / std::sqrt(d / 2), 1, 0.1);
-        EXPECT_NEAR(number(row[4]) * std::sqrt(2), 1, 0.1);
-    }
-    const auto& trained = test::table(r, "trained").rows.at(0);
-    EXPECT_NEAR(number(trained[4]), 8, 1e-5);                                   // sqrt(128 / 2)
-    EXPECT_NEAR(number(trained[3]) / number(trained[2]), std::sqrt(128), 1e-3); // the scale
-}
-
 } // namespace
 } // namespace ordo::lab

@@ -5,7 +5,7 @@
 #include "core/parallel.h"
 #include "tests/lab/has.h"
 #include "tools/cli/one_thread.h"
-#include "tools/lab/lab.h"
+#include "tools/lab/drawing/render.h"
 
 #include <algorithm>
 #include <cmath>
@@ -63,17 +63,22 @@ inline double number(const tools::Cell& cell) {
     return std::nan("");
 }
 
-// The number in a column of the first row that has these texts in the columns named in `where`.
-inline double cell(const tools::Figures& figures, std::vector<std::pair<std::string, std::string>> where,
-                   std::string_view wanted) {
-    for (const auto& row : figures.rows)
+// The first row that has these texts in these columns.
+using Where = std::vector<std::pair<std::string, std::string>>;
+inline std::size_t row_of(const tools::Figures& figures, const Where& where) {
+    for (std::size_t i = 0; i < figures.rows.size(); ++i)
         if (std::all_of(where.begin(), where.end(), [&](const auto& is) {
-                const tools::Cell& c = row[column(figures, is.first)];
+                const tools::Cell& c = figures.rows[i][column(figures, is.first)];
                 const auto* words = std::get_if<std::string>(&c);
                 return words ? *words == is.second : tools::number_text(number(c)) == is.second;
             }))
-            return number(row[column(figures, wanted)]);
+            return i;
     fail(ErrorCode::failure, "no such row");
+}
+
+// The number in a column of that row.
+inline double cell(const tools::Figures& figures, const Where& where, std::string_view wanted) {
+    return number(figures.rows[row_of(figures, where)][column(figures, wanted)]);
 }
 
 // The same, by row number.
@@ -87,6 +92,13 @@ inline double nats(std::span<const float> logits, Token token) {
     double sum = 0;
     for (const float logit : logits) sum += std::exp(static_cast<double>(logit));
     return std::log(sum) - static_cast<double>(logits[token]);
+}
+
+// The cells of a table, or the numbers of a picture.
+inline tools::Figures numbers_of(const Result& result, std::string_view name) {
+    for (const Picture& picture : result.pictures)
+        if (picture.name == name) return figures_of(picture);
+    return table(result, name);
 }
 
 template <class Content>

@@ -1,19 +1,15 @@
 // SPDX-License-Identifier: MIT
-// Any result as text, Markdown, CSV, JSON, HTML and a script for gnuplot.
-#include "encoding/base/registry.h"
-#include "encoding/base/stack.h"
+// Any result as text, Markdown, CSV, JSON, HTML and SVG.
 #include "tests/json.h"
 #include "tests/lab/has.h"
 #include "tests/lab/nasty.h"
-#include "tests/temp_dir.h"
 #include "tools/lab/drawing/draw.h"
-#include "tools/lab/drawing/plot.h"
 #include "tools/lab/drawing/render.h"
+#include "tools/lab/drawing/svg.h"
 #include "tools/lab/report/report.h"
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 #include <sstream>
 
 namespace {
@@ -130,7 +126,7 @@ TEST(LabText, ListsHaveMarksAndStandClearOfThem) {
     EXPECT_TRUE(has(text, "\nnotes:\n  - note\n"));
     EXPECT_TRUE(has(lab::markdown_of(nasty, result, "c"), "\n10. e9\n"));
     const std::vector<lab::Outcome> outcomes{{.experiment = &nasty, .result = result}};
-    const std::string page = lab::page_html(outcomes, {}, "/nonexistent");
+    const std::string page = lab::page_html(outcomes, {});
     EXPECT_TRUE(has(page, "<ol>\n<li>e0</li>"));
     EXPECT_TRUE(has(page, "<ul>\n<li>note</li>"));
 }
@@ -246,11 +242,7 @@ TEST(LabRender, NamesOfPointsAreKept) {
                    {.label = "t", .x = {5}, .y = {6}}}}};
     EXPECT_EQ(tools::render(lab::figures_of(picture), tools::Format::csv),
               "series,x,y,name\ns,1,3,\"p \"\"5\"\"\"\ns,2,4,68\nt,5,6,\n");
-    const std::string script = lab::plot_script(picture, "n");
-    EXPECT_TRUE(has(script, "$series0 << END\n1 3\n2 4\nEND"));
-    EXPECT_TRUE(has(script, " \"p  5 \"\n"));
-    EXPECT_TRUE(has(script, "$names0 using 1:2:3 with labels"));
-    EXPECT_FALSE(has(script, "$names1"));
+    EXPECT_TRUE(has(lab::svg_of(picture), ">p &quot;5&quot;</text>"));
 }
 
 // Every point stays. Of names that would overlap, some are left out.
@@ -261,123 +253,84 @@ TEST(LabRender, NamesOfManyPointsDoNotOverlap) {
         many.y.push_back(i < 30 ? 0 : 20.0 + i / 6 * 10);
         many.names.push_back("name" + std::to_string(i));
     }
-    const std::string script = lab::plot_script({"n", "n", "x", "y", Curves{.series = {many}}}, "n");
-    EXPECT_TRUE(has(script, "$series0 using 1:2 with points"));
-    std::istringstream lines(script.substr(script.find("$names0 << END\n") + 15));
+    std::istringstream lines(lab::svg_of({"n", "n", "x", "y", Curves{.series = {many}}}));
     std::vector<std::pair<double, double>> places; // the middles of the names
-    for (std::string line; std::getline(lines, line) && line != "END";) {
-        std::istringstream words(line);
+    int points = 0;
+    for (std::string line; std::getline(lines, line);) {
+        points += line.starts_with("<path") && has(line, "z\" stroke-width=\"1.5\"");
+        if (!has(line, ">name")) continue;
         auto& [x, y] = places.emplace_back();
-        words >> x >> y;
+        ASSERT_EQ(std::sscanf(line.c_str(), "<text transform=\"translate(%lf %lf)", &x, &y), 2) << line;
     }
+    EXPECT_EQ(points, 60);
     EXPECT_GE(places.size(), 30u);
     EXPECT_LT(places.size(), 40u);
-    // The axes are 100 wide and 110 high, on about 650 pixels; a name has 12 pixels of height and 35 of width or more.
+    // In pixels; a name has a height of 12 and a width of 33 or more.
     for (const auto& a : places)
         for (const auto& b : places)
-            EXPECT_TRUE(&a == &b || std::abs(a.first - b.first) * 6.5 > 34.9 ||
-                        std::abs(a.second - b.second) * 650 / 110 > 11.9)
-                << script;
+            EXPECT_TRUE(&a == &b || std::abs(a.first - b.first) > 33 || std::abs(a.second - b.second) > 11.8);
 }
 
-TEST(LabPlot, FileNamesAreSafe) {
+TEST(LabSvg, FileNamesAreSafe) {
     EXPECT_EQ(lab::file_stem(nasty, "a b/../c;d"), "nasty-a-b-..-c-d");
 }
 
-TEST(LabPlot, TextStaysText) {
-    const Picture picture{"p", "it's `id` \"$HOME\" {/Bold x}\nnew", "x'y", "z",
-                          Curves{.series = {{.label = "'; system('id'); '", .x = {1}, .y = {2}}, {.label = "b"}}}};
-    const std::string script = lab::plot_script(picture, "stem");
-    EXPECT_TRUE(
-        has(script, R"(set title "it\047s \140id\140 \042\044HOME\042 \173/Bold x\175"."\n"."new" noenhanced)"));
-    EXPECT_TRUE(has(script, R"x(title "\047; system(\047id\047); \047")x"));
-    EXPECT_TRUE(has(script, R"(set output "stem.svg")"));
-    EXPECT_LT(script.find("stem.svg"), script.find("set title")); // only the PNG has the title; a page has it as text
-    EXPECT_LT(script.find("set title"), script.find("stem.png"));
-    EXPECT_FALSE(has(script, "`")); // a backtick would run a command
+TEST(LabSvg, TextStaysText) {
+    const Picture picture{"p", "<title>", "x'y", "z<",
+                          Curves{.series = {{.label = "</svg>", .x = {1}, .y = {2}}, {.label = "b"}}}};
+    const std::string svg = lab::svg_of(picture);
+    for (const char* text : {">x&#39;y<", ">z&lt;<", ">&lt;/svg&gt;<"}) EXPECT_TRUE(has(svg, text));
+    EXPECT_TRUE(svg.ends_with("</svg>\n"));
+    EXPECT_FALSE(has(svg, "<title><title>")); // a page has the picture's title as text
 }
 
-// gnuplot treats a tic's name as a printf format.
-TEST(LabPlot, NamesOfTicsKeepPercentSignsAndQuotes) {
-    const Picture picture{
-        "p", "p", "x", "y",
-        Curves{.series = {{.label = "100%", .x = {0}, .y = {2}}}, .x_names = {"100%", "'a", "b\'\'c", "\\d"}}};
-    const std::string script = lab::plot_script(picture, "stem");
-    EXPECT_TRUE(has(script, R"x(set xtics ("100\045\045" 0, "\047a" 1, "b\047\047c" 2, "\134d" 3))x"));
-}
-
-// The style of a series in the script, for example "linecolor rgb '#555555' dashtype 1 linewidth 2".
-std::string look_of(const Curves& curves, const std::string& label) {
-    const std::string script = lab::plot_script({"l", "l", "x", "y", curves}, "l");
-    const std::size_t end = script.find(" title \"" + label + "\""), begin = script.rfind(" using 1:2 with ", end);
-    return script.substr(begin, end - begin);
-}
-
-// The other series of a picture do not matter.
-TEST(LabPlot, AnEncodingLooksTheSameInEveryPicture) {
-    const auto line = [](const std::string& label) {
-        return Series{.label = label, .x = {1, 2}, .y = {1, 2}, .style = Series::Style::line_points};
+// A band around a line, a stroke for each separate point.
+TEST(LabSvg, IntervalsOfPointsAreStrokes) {
+    Series series{.label = "s", .x = {1, 2}, .y = {1, 2}, .low = {0, 1}, .high = {2, 3}};
+    const auto has_band = [&](Series::Style style) {
+        series.style = style;
+        return has(lab::svg_of({"i", "i", "x", "y", Curves{.series = {series}, .interval = "95 %"}}), "fill-opacity");
     };
-    const Curves few{.series = {line("rope"), line("alibi")}};
-    const Curves more{.series = {line("none"), line("alibi:max=4"), line("published"), line("rope-1"), line("ropes"),
-                                 line("rope:theta=500")}};
-    EXPECT_EQ(look_of(few, "rope"), look_of(more, "rope-1"));
-    EXPECT_EQ(look_of(few, "alibi"), look_of(more, "alibi:max=4"));
-    const Curves beside{.series = {line("rope-none"), line("rope")}}; // a pattern of rope comes first
-    EXPECT_EQ(look_of(few, "rope"), look_of(beside, "rope"));
-    EXPECT_NE(look_of(few, "rope"), look_of(beside, "rope-none"));
-    std::set<std::string> looks;
-    for (const Series& series : more.series) looks.insert(look_of(more, series.label));
-    EXPECT_EQ(looks.size(), more.series.size()); // a second rope has a style of its own, too
-    looks.clear();
-    Curves all;
-    for (const EncodingInfo* info : registered_encodings()) all.series.push_back(line(std::string(info->name)));
-    for (const Series& series : all.series) looks.insert(look_of(all, series.label));
-    EXPECT_EQ(looks.size(), all.series.size());
+    EXPECT_FALSE(has_band(Series::Style::points));
+    EXPECT_TRUE(has_band(Series::Style::line_points));
 }
 
-// librsvg draws nothing of a picture with points of size zero.
-TEST(LabPlot, IntervalsOfPointsAreStrokes) {
-    const Series points{
-        .label = "s", .x = {1, 2}, .y = {1, 2}, .low = {0, 1}, .high = {2, 3}, .style = Series::Style::points};
-    const std::string script =
-        lab::plot_script({"i", "i", "x", "y", Curves{.series = {points}, .interval = "95 %"}}, "i");
-    EXPECT_TRUE(has(script, "$series0 using 1:3:(0):($4-$3) with vectors nohead"));
-    EXPECT_FALSE(has(script, "pointsize 0 "));
-}
-
-TEST(LabPlot, SmallMapsHaveTheirNumbersAndSayWhatIsWhite) {
-    HeatMap map{.values = {{1, NAN}, {3, 4}}, .blank = "refused", .diverging = false};
-    const std::string script = lab::plot_script({"m", "m", "x", "y", map}, "m");
-    EXPECT_TRUE(has(script, "with labels"));
-    EXPECT_TRUE(has(script, "\"white: refused\""));
+TEST(LabSvg, SmallMapsHaveTheirNumbersAndSayWhatIsWhite) {
+    HeatMap map{.values = {{1.5, NAN}, {3, 4}}, .blank = "refused", .diverging = false};
+    const auto svg = [&] { return lab::svg_of({"m", "m", "x", "y", map}); };
+    EXPECT_TRUE(has(svg(), ">1.5</text>"));
+    EXPECT_TRUE(has(svg(), ">white: refused</text>"));
+    EXPECT_FALSE(has(svg(), "nan"));
     EXPECT_TRUE(has(lab::draw({"m", "m", "x", "y", map}, {}), "blank: refused"));
-    EXPECT_TRUE(has(script, "$3==$3?sprintf")) << "or the blank cell says nan";
-    EXPECT_FALSE(has(lab::plot_script({"m", "m", "x", "y", HeatMap{.values = {{1}}}}, "m"), "with labels"));
     map.values[0][1] = 2;
-    EXPECT_FALSE(has(lab::plot_script({"m", "m", "x", "y", map}, "m"), "refused"));
-    map.values.assign(30, std::vector<double>(30, 1));
-    EXPECT_FALSE(has(lab::plot_script({"m", "m", "x", "y", map}, "m"), "with labels"));
+    EXPECT_FALSE(has(svg(), "refused"));
     map.values.assign(20, std::vector<double>(20, 1)); // as many as there are encodings
-    map.values[0][0] = 0.123;
-    const std::string many = lab::plot_script({"m", "m", "x", "y", map}, "m");
-    EXPECT_TRUE(has(many, "with labels font ',7'"));
-    EXPECT_TRUE(has(many, "'%.1f'")); // for numbers up to 1
-    EXPECT_TRUE(has(many, "abs($3)<0.05?0:$3")) << "or -0.04 would be written as -0.0";
+    map.values[0][0] = 0.123, map.values[0][1] = -0.04;
+    EXPECT_TRUE(has(svg(), ">0.1</text>")); // for numbers up to 1
+    EXPECT_TRUE(has(svg(), ">0.0</text>")); // not -0.0
     for (auto& row : map.values) row.assign(20, 0.5);
     map.values[0][0] = 0.1;
-    EXPECT_TRUE(has(lab::plot_script({"m", "m", "x", "y", map}, "m"), "'%.2f'"));
+    EXPECT_TRUE(has(svg(), ">0.50</text>"));
+    map.values.assign(30, std::vector<double>(30, 0.125));
+    EXPECT_FALSE(has(svg(), ">0.12"));
 }
 
-// Runs the real gnuplot, if it is installed.
-TEST(LabPlot, AnyPictureCanBeDrawn) {
-    const TempDir directory;
+// 6 x 3 cells on the plot, each row a stroke for each run of one colour.
+TEST(LabSvg, CellsOfOneColourAreOneStroke) {
+    const std::string svg = lab::svg_of(
+        {"m", "m", "x", "y",
+         HeatMap{.values = {{0, 0, 0, 1, 1, 0}, {1, 1, 1, 1, 1, 1}, {NAN, NAN, 0, 0, 0, 0}}, .diverging = false}});
+    EXPECT_TRUE(has(svg, "<path d=\"M0 0h3M5 0h1M2 2h4\" stroke=\"#440154\"")); // the first of viridis
+    EXPECT_TRUE(has(svg, "<path d=\"M3 0h2M0 1h6\" stroke=\"#fde725\""));       // the last
+}
+
+TEST(LabSvg, AnyPictureCanBeDrawn) {
     for (const Picture& picture : awkward_pictures()) {
         SCOPED_TRACE(picture.name);
-        put_file(directory / (picture.name + ".gp"), lab::plot_script(picture, picture.name));
-        if (!lab::run_gnuplot(directory / (picture.name + ".gp"))) GTEST_SKIP() << lab::no_gnuplot;
-        EXPECT_TRUE(file_content(directory / (picture.name + ".png")).starts_with("\x89PNG"));
-        EXPECT_TRUE(has(file_content(directory / (picture.name + ".svg")), "</svg>"));
+        const std::string svg = lab::svg_of(picture);
+        EXPECT_TRUE(svg.ends_with("</svg>\n"));
+        for (const char* number : {"nan", "inf"}) EXPECT_FALSE(has(svg, number)) << svg;
+        EXPECT_EQ(std::count(svg.begin(), svg.end(), '<'), std::count(svg.begin(), svg.end(), '>'));
     }
 }
 

@@ -2,10 +2,7 @@
 // The files that the lab writes: those of one experiment, and the report of several.
 #include "tests/lab/lab_run.h"
 #include "tests/tools/child.h"
-#include "tools/lab/drawing/plot.h"
 #include "tools/lab/report/report.h"
-
-#include <sys/stat.h>
 
 namespace {
 
@@ -63,7 +60,7 @@ TEST(LabReport, OneFailureLosesNoneOfTheOthers) {
     }
     EXPECT_EQ(file_content(directory / "data" / "good-t.csv"), "n\n3\n");
     EXPECT_EQ(file_content(directory / "data" / "good-p.csv"), "series,x,y\ns,1,2\ns,2,3\n");
-    EXPECT_TRUE(std::filesystem::exists(directory / "pictures" / "good-p.gp"));
+    EXPECT_TRUE(has(file_content(directory / "pictures" / "good-p.svg"), "<svg "));
     EXPECT_EQ(file_content(directory / "mine.txt"), "kept");
     const lab::Experiment* const one[] = {&good_experiment};
     EXPECT_EQ(write_report(directory, one), 0);
@@ -113,7 +110,7 @@ TEST(LabReport, WritesThroughNoLink) {
     fs::create_directory(directory / "data");
     fs::create_directory(directory / "pictures");
     const std::string names[] = {".ordo-report",    "index.html",      "report.md",
-                                 "data/good-t.csv", "data/good-p.csv", "pictures/good-p.gp"};
+                                 "data/good-t.csv", "data/good-p.csv", "pictures/good-p.svg"};
     for (std::size_t i = 0; i < std::size(names); ++i) {
         put_file(theirs / std::to_string(i), "theirs");
         fs::create_symlink(theirs / std::to_string(i), directory / names[i]);
@@ -136,105 +133,24 @@ TEST(LabReport, TakesOnlyTwoOptions) {
     expect_error(run_program({"lab", "report", "x", "--dim", "8"}), 2, "report does not take --dim");
 }
 
-// Plots with a fake gnuplot in PATH. An empty text means no gnuplot.
-Outcome plot(const TempDir& directory, const std::string& gnuplot) {
-    const std::filesystem::path bin = directory / "bin";
-    std::filesystem::create_directory(bin);
-    if (!gnuplot.empty()) {
-        put_file(bin / "gnuplot", "#!/bin/sh\n" + gnuplot + "\n");
-        chmod((bin / "gnuplot").c_str(), 0755);
-    }
-    return run_program({"lab", "circle", "--format", "csv", "--out", (directory / "o u't").string()},
-                       {.environment = {{"PATH", bin.string()}}});
-}
-
-TEST(LabFiles, WithoutGnuplotScriptsAndCsvRemain) {
+TEST(LabFiles, AreThePicturesAndAllNumbers) {
     const TempDir directory;
-    const Outcome outcome = plot(directory, "");
-    EXPECT_EQ(outcome.code, 0) << outcome.err;
-    EXPECT_TRUE(has(outcome.err, "apt-get install gnuplot-nox"));
+    const Outcome outcome = run_program({"lab", "circle", "--format", "csv", "--out", (directory / "o u't").string()});
+    expect_success(outcome);
     EXPECT_TRUE(outcome.out.starts_with("# tips: "));
-    EXPECT_TRUE(has(file_content(directory / "o u't/circle-arrows.gp"), "set output \"circle-arrows.svg\""));
+    std::vector<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(directory / "o u't"))
+        names.push_back(entry.path().filename());
+    std::sort(names.begin(), names.end());
+    EXPECT_EQ(names, (std::vector<std::string>{"circle-arrows.csv", "circle-arrows.svg", "circle-tips.csv"}));
     EXPECT_TRUE(file_content(directory / "o u't/circle-arrows.csv").starts_with("series,x,y,name\n"));
+    EXPECT_TRUE(file_content(directory / "o u't/circle-arrows.svg").starts_with("<svg xmlns="));
     const std::string tips = file_content(directory / "o u't/circle-tips.csv");
     EXPECT_TRUE(tips.starts_with("position,x,y"));
     EXPECT_TRUE(has(outcome.out, tips + "# arrows: "));
 }
 
-TEST(LabFiles, AFailingGnuplotIsAnError) {
-    const TempDir directory;
-    expect_error(plot(directory, "echo cannot plot $2 >&2; exit 3"), 1,
-                 "circle-arrows.gp: cannot plot ./circle-arrows.gp");
-}
-
-// A fake gnuplot that draws both pictures, the second one with `png`.
-std::string drawing(const std::string& png) {
-    return "[ -e ./circle-arrows.gp ] && [ \"$1\" = -d ] && echo '<svg></svg>' >circle-arrows.svg && " + png;
-}
-const std::string whole_png = "printf '\\211PNG...\\0\\0\\0\\0IEND\\256B`\\202' >circle-arrows.png";
-
-std::vector<std::string> names_in(const std::filesystem::path& folder) {
-    std::vector<std::string> names;
-    for (const auto& entry : std::filesystem::directory_iterator(folder)) names.push_back(entry.path().filename());
-    std::sort(names.begin(), names.end());
-    return names;
-}
-
-TEST(LabFiles, GnuplotRunsInAFolderThatIsGoneAfterwards) {
-    const TempDir directory;
-    const Outcome outcome = plot(directory, drawing(whole_png));
-    EXPECT_EQ(outcome.code, 0) << outcome.err;
-    EXPECT_EQ(outcome.err, "");
-    EXPECT_EQ(file_content(directory / "o u't/circle-arrows.svg"), "<svg></svg>\n");
-    EXPECT_TRUE(file_content(directory / "o u't/circle-arrows.png").starts_with("\x89PNG..."));
-    EXPECT_EQ(names_in(directory / "o u't"),
-              (std::vector<std::string>{"circle-arrows.csv", "circle-arrows.gp", "circle-arrows.png",
-                                        "circle-arrows.svg", "circle-tips.csv"}));
-}
-
-// A half-written picture, as on a full disk, which gnuplot does not report, or without a disk error.
-TEST(LabFiles, AHalfPictureTakesThePlaceOfNone) {
-    for (const char* png : {"printf '\\211PNG...' >circle-arrows.png", ": >circle-arrows.png", ":"}) {
-        const TempDir directory;
-        std::filesystem::create_directory(directory / "o u't");
-        for (const char* name : {"circle-arrows.svg", "circle-arrows.png"}) put_file(directory / "o u't" / name, "old");
-        expect_error(plot(directory, drawing(png)), 5, "circle-arrows.png: expected a whole picture of gnuplot's");
-        for (const char* name : {"circle-arrows.svg", "circle-arrows.png"})
-            EXPECT_EQ(file_content(directory / "o u't" / name), "old");
-        EXPECT_EQ(names_in(directory / "o u't").size(), 3u); // including the table
-    }
-}
-
-TEST(LabFiles, CtrlCLeavesNoHalfPicture) {
-    const TempDir directory;
-    const std::filesystem::path bin = directory / "bin", started = directory / "started";
-    std::filesystem::create_directory(bin);
-    put_file(bin / "gnuplot",
-             "#!/bin/sh\necho '<svg>' >circle-arrows.svg; echo >" + started.string() + "\nsleep 1; exit 0\n");
-    chmod((bin / "gnuplot").c_str(), 0755);
-    const Outcome outcome = run_program({"lab", "circle", "--out", (directory / "out").string(), "-q"},
-                                        {.environment = {{"PATH", bin.string() + ":/usr/bin:/bin"}},
-                                         .signal = SIGINT,
-                                         .signal_file = started.string()});
-    EXPECT_EQ(outcome.code, 130) << outcome.err;
-    EXPECT_FALSE(outcome.died);
-    EXPECT_EQ(names_in(directory / "out"), std::vector<std::string>{"circle-tips.csv"});
-}
-
-// Runs the real gnuplot, if it is installed.
-TEST(LabFiles, PicturesAreDrawn) {
-    const TempDir directory;
-    const Outcome outcome =
-        run_program({"lab", "division-term", "--format", "json", "--out", directory.path().string()});
-    EXPECT_EQ(outcome.code, 0) << outcome.err;
-    if (!outcome.err.empty()) GTEST_SKIP() << outcome.err;
-    const std::string svg = file_content(directory / "division-term-linear.svg");
-    EXPECT_TRUE(has(svg, "radians per position"));
-    EXPECT_FALSE(has(svg, "The division term of 512 dimensions")); // a page has the title as text
-    EXPECT_TRUE(file_content(directory / "division-term-linear.png").starts_with("\x89PNG"));
-}
-
-// The experiments with the largest pictures, in files of which none may be missing.
+// The experiments with the largest pictures.
 TEST(LabReport, ThePageIsSmallAndItsLinksLeadToFiles) {
     const TempDir directory;
     const lab::Experiment* const list[] = {&lab::find_experiment("tables"), &lab::find_experiment("heat-map"),
@@ -249,9 +165,6 @@ TEST(LabReport, ThePageIsSmallAndItsLinksLeadToFiles) {
             << page.substr(at, 60);
     }
     EXPECT_GT(links, 30);
-    const std::string map = file_content(directory / "pictures/heat-map-128x8.svg");
-    if (map.empty()) GTEST_SKIP() << lab::no_gnuplot;
-    EXPECT_TRUE(has(map, "<image style='image-rendering:pixelated' ")); // browsers smooth images
 }
 
 TEST(LabReport, CommandsCanBePasted) {

@@ -129,14 +129,8 @@ TEST(LabRetrieval, GridsOfLengthAndDepthAndNoVerdictFromQuick) {
             EXPECT_EQ(share, number(row[4]) / number(row[5]));
             EXPECT_TRUE(0 <= low && low <= share && share <= high && high <= 1);
         }
-    for (const std::string& sentence : result.found) {
-        EXPECT_FALSE(has(sentence, "solved"));
-        if (sentence.starts_with("Expectation")) {
-            EXPECT_TRUE(sentence.find("is undecided") != std::string::npos ||
-                        sentence.find("could not be tested") != std::string::npos)
-                << sentence;
-        }
-    }
+    for (const std::string& sentence : result.found)
+        EXPECT_TRUE(has(sentence, "is undecided") || has(sentence, "could not be tested")) << sentence;
     EXPECT_THROW(test::run(retrieval_experiment, {"--length", "16"}), Error);
 }
 

@@ -2,7 +2,7 @@
 // Training that ends when a task is solved, the scores of an answer, and verdicts on made-up runs.
 #include "tests/lab/lab_run.h"
 #include "tests/temp_dir.h"
-#include "tools/lab/study/judgement.h"
+#include "tools/lab/study/answers.h"
 #include "tools/lab/trained/task_runs.h"
 
 namespace ordo::lab {
@@ -128,9 +128,9 @@ TEST_F(LabTaskVerdicts, OfTheOrderOverTasksAreOfMeans) {
         near{run_of(50), run_of(50), run_of(44)};
     EXPECT_EQ(outcomes_of(plan, {{high, low}, {high, near}}).at(3),
               "The published order, mean share of correct symbols beyond the trained length: `none` over alibi 0.210 "
-              "+- 0.043 on 2 tasks, held.");
+              "+- 0.043, tasks: 2, held.");
     const TaskRuns partly{run_of(50), run_of(50), run_of(44, false)};
-    EXPECT_TRUE(has(outcomes_of(plan, {{low, high}, {high, partly}}).at(3), "-0.300 +- 0 on 1 task, missed"));
+    EXPECT_TRUE(has(outcomes_of(plan, {{low, high}, {high, partly}}).at(3), "-0.300 +- 0, tasks: 1, missed"));
 }
 
 // Only the two seeds in which both solved the task count. The third would have reversed the verdict.
@@ -142,13 +142,28 @@ TEST_F(LabTaskVerdicts, AreOfSeedsThatSolvedTheTask) {
     const TaskRuns never{run_of(0, false), run_of(0, false), run_of(0, false)};
     EXPECT_EQ(outcome(0, never, bad),
               "Expectation 1 could not be tested: no two models that it compares solved a task.");
-    EXPECT_EQ(solvers_of(plan, 0, {good, never}),
-              "copy: solved by no encoding in every seed; in part by `none` (2 of 3 seeds); UNSOLVED after " +
-                  std::to_string(find_task("copy").steps) + " steps with alibi.");
-    EXPECT_EQ(solvers_of(plan, 0, {bad, bad}), "copy: solved by `none` (1000 steps), alibi (1000 steps).");
-    plan.seeds = 1; // a single seed
-    EXPECT_EQ(solvers_of(plan, 0, {{run_of(30)}, {run_of(30)}}),
-              "copy, one seed: solved by `none` (1000 steps), alibi (1000 steps).");
+    EXPECT_EQ(solvers_of(plan, 0, {good, never}), "copy, seeds of 3 that solved it in at most " +
+                                                      std::to_string(find_task("copy").steps) +
+                                                      " steps: `none` 2 (1000 steps), alibi 0 (1000 steps).");
+}
+
+TEST(LabAnswers, SentencesHaveTheirFiguresAndSkipWhatIsNotMeasured) {
+    EXPECT_EQ(told("{} of {} {}", 1, 2.5, "x {}"), "1 of 2.5 x {}");
+    const Names names{"none", "rope", "learned"};
+    const Vector values{0.5, 0.123, std::nan("")};
+    const auto at = [&](std::size_t i) { return values[i]; };
+    EXPECT_EQ(ends_of(names, at), "0.12 (rope) to 0.50 (`none`)");
+    EXPECT_EQ(ends_of({"rope"}, at), "0.50 (rope)");
+    EXPECT_EQ(ends_of({}, at), "-");
+    const Curves curves = curves_of(
+        names, {7},
+        [&](std::size_t i, std::size_t) {
+            return Share{values[i], {}};
+        },
+        "");
+    EXPECT_EQ(curves.series.at(1).x, Vector{7});
+    EXPECT_TRUE(curves.series.at(1).low.empty()); // one seed has no interval
+    EXPECT_TRUE(curves.series.at(2).y.empty());
 }
 
 TEST(LabJudgement, ExtremesHaveAsManyDigitsAsTellThemApart) {
@@ -187,7 +202,7 @@ TEST_F(LabTaskVerdicts, PicturesSayWhatIsLeftAtTheGreatestLength) {
     const TaskRuns good{run_of(60), run_of(62), run_of(58)}, bad{run_of(30), run_of(31), run_of(29)};
     EXPECT_EQ(result_of_tasks(plan, {{good, bad}}).pictures.at(0).title,
               "copy, trained on up to 10 letters: correct symbols at the greatest length from 0.3 (alibi) to 0.6 "
-              "(none); mean of 3 seeds");
+              "(none); seeds: 3");
 }
 
 // The files of jobs that each ran one encoding and one seed.

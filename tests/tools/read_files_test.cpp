@@ -134,7 +134,7 @@ TEST_F(CliReadFiles, TheLabKeepsTheFilesThatItReads) {
     const auto run = [&](const std::string& model) {
         return run_program({"lab", "attention", "--quick", "--model", model, "--prompt", "abc", "--out", path("o"),
                             "-q", "--format", "csv"},
-                           {.environment = {{"PATH", "/"}}}); // without gnuplot
+                           {.environment = {{"PATH", "/"}}});
     };
     EXPECT_EQ(run(model_file("rope")).code, 0);
     std::string model; // under a name that the lab writes

@@ -5,8 +5,8 @@
 #include "core/error.h"
 #include "tools/cli/machine.h"
 #include "tools/lab/drawing/draw.h"
-#include "tools/lab/drawing/plot.h"
 #include "tools/lab/drawing/render.h"
+#include "tools/lab/drawing/svg.h"
 #include "tools/lab/report/report.h"
 #include "tools/terminal/signals.h"
 #include "tools/terminal/terminal.h"
@@ -89,7 +89,7 @@ std::string shown(const Experiment& experiment, const lab::Result& result, const
     const std::string command = lab::command_of(experiment.name, arguments);
     switch (parse_format(arguments.text("format"))) {
     case Format::md:
-        return lab::markdown_of(experiment, result, command, arguments.text("out"), arguments.text("out"));
+        return lab::markdown_of(experiment, result, command, arguments.text("out"));
     case Format::csv:
         return lab::csv_of(result);
     case Format::json:
@@ -157,24 +157,6 @@ std::string help(const Arguments& arguments) {
         Verb{.name = name, .operand = {}, .summary = experiment.summary, .details = details, .groups = shown});
 }
 
-// Ctrl-C ends it between two files, or while gnuplot draws, and leaves no incomplete file.
-bool write_files(const Experiment& experiment, const lab::Result& result, const std::filesystem::path& directory,
-                 const std::function<void(const std::string&)>& progress) {
-    struct Stopped {};
-    stop_softly();
-    try {
-        return lab::write_files(experiment, result, {directory, directory}, [&](const std::string& line) {
-            if (stop_signal() != 0) throw Stopped{};
-            progress(line);
-        });
-    } catch (const Stopped&) {
-        return true;
-    } catch (const Error&) { // the signal may have ended gnuplot, too
-        if (stop_signal() == 0) throw;
-        return true;
-    }
-}
-
 int run(const Arguments& arguments) {
     if (!arguments.has_operand()) return list_experiments(arguments);
     if (arguments.operand() == "report") return report(arguments);
@@ -188,15 +170,12 @@ int run(const Arguments& arguments) {
                          .seed = parse_seed(arguments.text("seed"), "option --seed"),
                          .quick = arguments.has("quick")};
     lab::Result result;
-    bool drawn = true;
     {
         Progress progress(arguments.has("quiet"));
         request.progress = [&](const std::string& line) { progress.show(std::string(experiment.name) + ": " + line); };
         result = lab::run(experiment, request);
-        if (arguments.has("out")) drawn = write_files(experiment, result, arguments.text("out"), request.progress);
     }
-    if (stop_signal() != 0) return stop_code();
-    if (!drawn) write_message(lab::no_gnuplot);
+    if (arguments.has("out")) lab::write_files(experiment, result, arguments.text("out"), arguments.text("out"));
     const std::string text = shown(experiment, result, arguments);
     parse_format(arguments.text("format")) == Format::text ? write_styled(text) : write_out(text);
     return 0;

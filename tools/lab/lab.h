@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The interface of an experiment of `ordo lab`: a function from options to tables, pictures and sentences. Other files
-// print, plot and collect these (render.h, plot.h, report.h).
+// print, draw and collect these (render.h, draw.h, svg.h, report.h).
 #pragma once
 
 #include "tools/cli/options.h"

@@ -24,7 +24,7 @@ constexpr Option options[] = {
     {.name = "out",
      .kind = Kind::path,
      .value = "DIR",
-     .help = "Also write every picture there as SVG and PNG, drawn by gnuplot, and every table and picture as CSV."},
+     .help = "Also write every picture there as SVG, and every table and picture as CSV."},
 };
 constexpr Option some_options[] = {
     {.name = "seeds",

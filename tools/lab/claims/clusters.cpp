@@ -79,10 +79,12 @@ Picture map_picture(const std::vector<std::array<double, 2>>& points, const Coun
             one.names.push_back(std::to_string(p));
         }
     }
-    return {"t-sne",
-            text("t-SNE of the 128 rows of 8 dimensions, seed ", seed, ": the nearest row is at offset ",
-                 counts_text(nearest), "; 6 and 63 are multiples of 3, so these neighbours share a colour"),
-            "t-SNE 1, no unit", "t-SNE 2, no unit", std::move(curves)};
+    return {
+        "t-sne",
+        told("t-SNE of the 128 rows of 8 dimensions, seed {}: the nearest row is at offset {}; 6 and 63 are multiples "
+             "of 3, so these neighbours share a colour",
+             seed, counts_text(nearest)),
+        "t-SNE 1, no unit", "t-SNE 2, no unit", std::move(curves)};
 }
 
 Picture profile_picture(const std::vector<int>& widths, const std::vector<Profile>& profiles) {
@@ -101,7 +103,7 @@ Picture profile_picture(const std::vector<int>& widths, const std::vector<Profil
     curves.series.push_back(std::move(marks));
     std::string counts;
     for (std::size_t i = 0; i < widths.size(); ++i)
-        append(counts, text(nearer_than_neighbours(profiles[i]), " with ", widths[i], i == 0 ? " dimensions" : ""));
+        append(counts, told("{} with {} dimensions", nearer_than_neighbours(profiles[i]), widths[i]));
     return {"distance",
             "Distance of two rows by their offset; offsets with a smaller distance than offset 1: " + counts,
             "offset, in positions", "distance / sqrt(dimensions)", std::move(curves)};
@@ -131,23 +133,21 @@ Result run(const Request& request) {
                        "With many dimensions, neighbouring positions are the closest."};
     std::string dips;
     for (std::size_t i = 0; i < widths.size(); ++i)
-        append(dips, text("by ", figure(100 * deepest_dip(profiles[i]), 2), " % with ", widths[i],
-                          i == 0 ? " dimensions" : ""));
+        append(dips, told("{} % with {} dimensions", figure(100 * deepest_dip(profiles[i]), 2), widths[i]));
     const auto order = ranked(profiles[0].mean);
     const auto at = [&](std::size_t offset) { return fixed_text(profiles[0].mean[offset], 4); };
-    const std::size_t in_64 = ranked(profiles[1].mean)[1], in_512 = ranked(profiles[2].mean)[1];
-    result.answer = text("With only 8 dimensions, positions ", order[1], " or ", order[2],
-                         " apart are closer to each other than neighbours are, and t-SNE shows them as clusters. With "
-                         "64 or 512 dimensions, ",
-                         in_64 == 1 && in_512 == 1 ? "neighbours are the closest."
-                                                   : text("the closest are ", in_64, " and ", in_512, " apart."));
-    result.found = {
-        "With 8 dimensions the distance depends on the offset alone (its spread is " + axis_text(profiles[0].spread) +
-            "): " + at(1) + " at offset 1, " + at(6) + " at 6, " + at(63) + " at 63.",
-        "The nearest row is at offset " + counts_text(nearest_offsets(sinusoidal_table(narrow, rows).rows)) +
-            "; in the t-SNE map, at offset " + counts_text(in_map) + ".",
-        "One text finds positions 5 and 68 too close to each other: they are 63 apart.",
-        "The deepest dip of the curve, below a distance at a smaller offset: " + dips + "."};
+    const auto nearest_of = [&](std::size_t i) { return ranked(profiles[i].mean)[1]; };
+    result.answer =
+        told("With only 8 dimensions, positions {} or {} apart are closest to each other, and t-SNE shows them as "
+             "clusters. With 64 and 512 dimensions, the closest are {} and {} apart.",
+             order[1], order[2], nearest_of(1), nearest_of(2));
+    result.found = {told("With 8 dimensions the distance depends on the offset alone (its spread is {}): {} at offset "
+                         "1, {} at 6, {} at 63.",
+                         axis_text(profiles[0].spread), at(1), at(6), at(63)),
+                    told("The nearest row is at offset {}; in the t-SNE map, at offset {}.",
+                         counts_text(nearest_offsets(sinusoidal_table(narrow, rows).rows)), counts_text(in_map)),
+                    "One text finds positions 5 and 68 too close to each other: they are 63 apart.",
+                    told("The deepest dip of the curve, below a distance at a smaller offset: {}.", dips)};
     result.notes = {"t-SNE keeps neighbours, not distances: the gaps between its clusters mean nothing, and another "
                     "--seed gives another map. The exact distances need no t-SNE."};
     result.tables = {std::move(nearest)};

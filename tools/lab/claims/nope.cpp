@@ -110,7 +110,7 @@ Bags bags(const Request& request, Figures& figures) {
 struct Probes {
     Figures figures{{"model", "layer", "mean_absolute_error", "standard_error", "mean_guess"}, {}, 2};
     Curves curves;
-    std::vector<std::string> sentences;
+    std::string best;           // the lowest error of each model
     double none = std::nan(""); // the smallest error for the model without encoding
     int fitted = 0, held_out = 0;
 };
@@ -131,45 +131,13 @@ Probes run_probes(const Request& request) {
             curve.add(layer, e.error, e.error - e.standard_error, e.error + e.standard_error);
             if (e.error < p.layers[best].error) best = layer;
         }
-        probes.sentences.push_back(text(trained.name, " ", figure(p.layers[best].error), " in layer ", best));
+        append(probes.best, told("{} {} in layer {}", trained.name, figure(p.layers[best].error), best), "; ");
         if (trained.encoding == "none") probes.none = p.layers[best].error;
         if (probes.curves.references.empty()) probes.curves.references.push_back({"mean position", p.guess});
         probes.fitted = p.fitted;
         probes.held_out = p.held_out;
     }
     return probes;
-}
-
-// From the curves: the model whose position a probe reads best, including ties, and the error for the model without
-// encoding.
-std::string who_is_read_best(const Curves& curves) {
-    struct Layer {
-        const Series* model;
-        std::ptrdiff_t layer;
-        double error, standard_error;
-    };
-    std::vector<Layer> all; // for each model, the layer with the lowest error
-    std::string none, best;
-    for (const Series& curve : curves.series) {
-        const auto at = std::min_element(curve.y.begin(), curve.y.end()) - curve.y.begin();
-        const auto i = static_cast<std::size_t>(at);
-        all.push_back({&curve, at, curve.y[i], curve.high[i] - curve.y[i]});
-        if (curve.label == "none")
-            none = text("; without an encoding the error is ", figure(curve.y[i], 2), " positions in layer ", at);
-    }
-    const auto least =
-        std::min_element(all.begin(), all.end(), [](const Layer& a, const Layer& b) { return a.error < b.error; });
-    std::size_t ties = 0;
-    for (const Layer& one : all) {
-        const double half = 1.96 * std::hypot(one.standard_error, least->standard_error); // of the difference
-        if (one.model != least->model && above({one.error - least->error - half, HUGE_VAL}, 0) == Verdict::held)
-            continue;
-        append(best, text(one.model->label, " (error ", figure(one.error, 2), " positions in layer ", one.layer, ")"),
-               " or ");
-        ++ties;
-    }
-    return text("A linear probe reads the position best from ", best, ties > 1 ? ", undecided which" : "", none,
-                "; guessing has ", figure(curves.references.at(0).y, 2));
 }
 
 Result run(const Request& request) {
@@ -180,53 +148,40 @@ Result run(const Request& request) {
     const Relative relative = measure_distances(request, distances);
     const Bags found = bags(request, bag_table);
     Probes probes = run_probes(request);
-    std::string probed;
-    for (const std::string& sentence : probes.sentences) append(probed, sentence, "; ");
     const double guess = probes.curves.references.at(0).y;
-
     Result result;
-    result.answer = text(found.one < 1e-4 * found.one_scale
-                             ? "With one layer, nothing: it reads the earlier words as an unordered bag. "
-                             : "One layer already reacts to the order of the earlier words. ",
-                         "With two or more layers it knows a lot, because the causal mask lets it count words.",
-                         std::isnan(probes.none)
-                             ? std::string()
-                             : text(" The trained model without an encoding shows a token's position with an error of ",
-                                    figure(probes.none, 2), " positions; guessing has ", figure(guess, 2), "."));
+    result.answer =
+        told("Permuting the earlier words changes the answer of one layer by {} (logits of {}), of two layers by {}: "
+             "one layer reads them as an unordered bag, and more layers count words by the causal mask. A linear probe "
+             "reads a position from the trained model without encoding with an error of {}; guessing has {}.",
+             figure(found.one, 2), figure(found.one_scale, 2), figure(found.two, 2), figure(probes.none, 2),
+             figure(guess, 2));
     result.found = {
-        text(
+        told(
             "Hand-set weights of one layer without an encoding compute 1/t after t tokens, and from it the position t, "
-            "with relative errors of at most ",
-            figure(counted.inverse, 2), " and ", figure(counted.position, 2),
-            " for t = 1 to 1,000: the causal mask is enough to count."),
-        text("In a second layer such counts become distances: hand-set weights of two layers without an encoding give "
-             "the logits of one layer with ",
-             relative_encoding, ". For 1 to 100 tokens the difference is at most ", figure(relative.off, 2),
-             ", with logits up to ", figure(relative.largest, 2), "; without the distances it is up to ",
-             figure(relative.content_off, 2), "."),
-        text("Permuting the tokens before the last changes the last answer of one layer without an encoding by ",
-             figure(found.one, 2), ", with logits of ", figure(found.one_scale, 2),
-             ": this is rounding. With two layers the answer changes by ", figure(found.two), ", with four by ",
-             figure(found.four), "."),
-        text("With one layer and an encoding, the answer changes by at least ", figure(found.least_with_position),
-             found.blind.empty() ? std::string() : ", except with " + found.blind + ", which treat all tokens alike",
-             "."),
-        text("The mean absolute error, in positions, of a linear probe in the best layer of each model: ", probed,
-             "; guessing the mean position has ", figure(guess), ".")};
-    result.notes = {"The hand-set weights show that such weights exist, not that training finds them; the probe "
-                    "examines trained weights. A bag of words still knows its last token, which is the query: \"1 2 "
-                    "3\" and \"3 2 1\" differ for any model.",
-                    text("The probe is a ridge regression in closed form on ", probes.fitted,
-                         " windows of the trained length, tested on ", probes.held_out,
-                         " windows of other documents. It is linear: a state may hold a position that it cannot read. "
-                         "The first token of a document is <|endoftext|>; other windows begin inside a document."),
-                    "An encoding that acts on queries, keys or scores need not leave the position in the hidden "
-                    "states: a large error there is no fault."};
+            "with relative errors of at most {} and {} for t = 1 to 1,000.",
+            figure(counted.inverse, 2), figure(counted.position, 2)),
+        told("Hand-set weights of two layers without an encoding give the logits of one layer with {}. For 1 to 100 "
+             "tokens the difference is at most {}, with logits up to {}; without the distances it is up to {}.",
+             relative_encoding, figure(relative.off, 2), figure(relative.largest, 2), figure(relative.content_off, 2)),
+        told("With an encoding, the answer of one layer to permuted words changes by at least {}, except with {}; "
+             "without one, that of four layers by {}.",
+             figure(found.least_with_position), or_none(found.blind), figure(found.four)),
+        told("The mean absolute error, in positions, of a linear probe in the best layer of each model: {}.",
+             probes.best)};
+    result.notes = {
+        "The hand-set weights show that such weights exist, not that training finds them; the probe examines trained "
+        "weights. A bag of words still knows its last token, which is the query: \"1 2 3\" and \"3 2 1\" differ for "
+        "any model.",
+        told("The probe is a ridge regression in closed form on {} windows of the trained length, tested on {} windows "
+             "of other documents. It is linear: a state may hold a position that it cannot read, and an encoding that "
+             "acts on queries, keys or scores need not leave one there.",
+             probes.fitted, probes.held_out)};
     const std::vector<HandSetMatrix> matrices = hand_set_matrices(shown_context, request.seed);
     std::string meanings;
     for (const HandSetMatrix& matrix : matrices)
-        append(meanings, text(matrix.name, " of theorem ", matrix.theorem, ", ", matrix.meaning), "; ");
-    result.notes.push_back(text("matrices, with rows of zeros left out: ", meanings, "."));
+        append(meanings, told("{} of theorem {}, {}", matrix.name, matrix.theorem, matrix.meaning), "; ");
+    result.notes.push_back(told("matrices, with rows of zeros left out: {}.", meanings));
     result.tables = {
         {"matrices",
          text("Hand-set weights without an encoding, as in theorems 1 and 2 of Kazemnejad et al. 2023, for ",
@@ -239,8 +194,8 @@ Result run(const Request& request) {
         {"bag-of-words", "Change of the last token's logits when the tokens before it are permuted, random weights",
          std::move(bag_table)},
         {"probe", "Error of a linear probe for the position, in positions", std::move(probes.figures)}};
-    result.pictures = {{"probe-curve", who_is_read_best(probes.curves), "layer (0: the embedding)",
-                        "mean absolute error in positions", std::move(probes.curves)}};
+    result.pictures = {{"probe-curve", told("Mean absolute error of a linear probe in its best layer: {}", probes.best),
+                        "layer (0: the embedding)", "mean absolute error in positions", std::move(probes.curves)}};
     return result;
 }
 

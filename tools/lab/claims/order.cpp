@@ -84,9 +84,8 @@ double one_way(View a, View b) {
 }
 
 struct Contrast {
-    double rows = 0;                            // of the sets of rows that the first layer reads
-    double logits = 0;                          // after the last word, for a one-layer model with random weights
-    bool told() const { return logits > 1e-4; } // apart; rounding is much smaller
+    double rows = 0;   // of the sets of rows that the first layer reads
+    double logits = 0; // after the last word, for a one-layer model with random weights
 };
 
 Contrast compare(const std::string& spec, const std::vector<Token>& first, const std::vector<Token>& second,
@@ -98,7 +97,6 @@ Contrast compare(const std::string& spec, const std::vector<Token>& first, const
                others = view(b.data(), static_cast<int>(second.size()), width);
     encoding.embed(rows);
     encoding.embed(others);
-
     const Model model = random_model(trunk, spec, seed);
     Session one(model), other(model);
     const auto logits = one.feed(first), other_logits = other.feed(second);
@@ -129,114 +127,67 @@ Figures trace(const std::vector<std::string>& words, std::uint64_t seed) {
     return figures;
 }
 
-// The encodings by the place where they tell two sentences apart.
-struct Tellers {
-    std::vector<std::string> rows, attention, nowhere;
-};
-
-std::string joined(const std::vector<std::string>& names) {
-    std::string text;
-    for (const std::string& name : names) append(text, in_text(name));
-    return text.empty() ? "no encoding" : text;
-}
-
 std::string names_of(const Pair& pair) {
-    return text('"', printable(sentence_of(pair.first)), "\" and \"", printable(sentence_of(pair.second)), '"');
-}
-
-bool one_word(const std::vector<std::string>& words) {
-    return std::all_of(words.begin(), words.end(), [&words](const std::string& word) { return word == words[0]; });
-}
-
-std::string judge(const Pair& pair, double bare, bool same_words, const Tellers& tellers) {
-    const std::string names = names_of(pair);
-    if (!same_words)
-        return text(names, " are not made of the same words: as sets of rows they differ by ", figure(bare),
-                    " even without position.");
-    if (pair.first == pair.second)
-        return text(names, " are one sentence, ",
-                    one_word(pair.first) ? "whose words have no other order" : "given twice",
-                    ": no encoding can tell it from itself.");
-    return text(names, ": without position, both are the same set of word vectors (difference ", figure(bare),
-                "). Told apart in the word vectors: by ", joined(tellers.rows), ". Told apart later, in attention: by ",
-                joined(tellers.attention), ". Not told apart by one layer: by ", joined(tellers.nowhere), ".");
-}
-
-// The answer, from the first pair.
-std::string answer_of(const Pair& pair, bool same_words, const Tellers& tellers) {
-    if (!same_words) return "The two sentences have different words, so every model can tell them apart.";
-    if (pair.first == pair.second) return "No: the two sentences are the same.";
-    const std::size_t told = tellers.rows.size() + tellers.attention.size();
-    const auto such_as = [](const std::vector<std::string>& names, const char* known) -> std::string {
-        if (names.empty()) return "none";
-        return std::find(names.begin(), names.end(), known) == names.end() ? names.front() : known;
-    };
-    const auto none = std::count(tellers.nowhere.begin(), tellers.nowhere.end(), "none");
-    return text("Yes, with an encoding: ", told, " of ", told + tellers.nowhere.size() - none,
-                " encodings change the answer of a one-layer model, some in the word vectors (such as ",
-                such_as(tellers.rows, "sinusoidal"), "), some in attention (such as ",
-                such_as(tellers.attention, "rope"), "). Without an encoding, the answer is the same.");
+    return told("\"{}\" and \"{}\"", printable(sentence_of(pair.first)), printable(sentence_of(pair.second)));
 }
 
 Result run(const Request& request) {
+    constexpr double told_apart = 1e-4; // rounding is much smaller
     Figures figures{{"pair", "encoding", "acts_on", "rows_differ", "one_layer_logits_differ"}, {}, -1};
-    Curves curves;         // of the first pair
+    Curves curves; // of the first pair
+    curves.add("", Series::Style::points);
     std::string sentences; // the pairs by number
     Result result;
     const std::vector<Pair> pairs = pairs_of(request);
     for (const Pair& pair : pairs) {
-        const auto number = static_cast<std::int64_t>(result.found.size() + 1);
-        append(sentences, text(number, ": ", names_of(pair)), "; ");
+        const std::size_t number = result.found.size() + 1;
+        append(sentences, told("{}: {}", number, names_of(pair)), "; ");
         std::vector<std::string> vocabulary;
-        Tellers tellers;
         const std::vector<Token> first = tokens_of(pair.first, vocabulary), second = tokens_of(pair.second, vocabulary);
-        std::vector<Token> sorted = first, other = second;
-        std::sort(sorted.begin(), sorted.end());
-        std::sort(other.begin(), other.end());
-        double bare = 0;
+        std::string rows, attention, nowhere;
         for (const EncodingInfo* info : registered_encodings()) {
             const std::string name(info->name);
             const Contrast d = compare(name, first, second, static_cast<int>(vocabulary.size()), request.seed);
-            const unsigned moments = example_of(*info)->moments();
-            add_row(figures, number, name, acts_at(moments), d.rows, d.logits);
-            if (number == 1) {
-                if (curves.series.empty()) curves.add("", Series::Style::points);
-                curves.series[0].add(curves.x_names.size(), d.logits);
-                curves.x_names.push_back(name);
-            }
-            (d.rows > 0 ? tellers.rows : d.told() ? tellers.attention : tellers.nowhere).push_back(name);
-            if (moments == 0) bare = d.rows;
+            add_row(figures, number, name, acts_at(example_of(*info)->moments()), d.rows, d.logits);
+            append(d.rows > 0 ? rows : d.logits > told_apart ? attention : nowhere, in_text(name));
+            if (number > 1) continue;
+            curves.series[0].add(static_cast<double>(curves.x_names.size()), d.logits);
+            curves.x_names.push_back(name);
         }
-        if (result.answer.empty()) result.answer = answer_of(pair, sorted == other, tellers);
-        result.found.push_back(judge(pair, bare, sorted == other, tellers));
-    }
-    result.pictures = {{"answers",
-                        text("Change of the answer of a one-layer model from ", names_of(pairs[0]),
-                             ": 0 if it cannot tell them apart"),
-                        "encoding", "largest change of a logit", std::move(curves)}};
-    const std::vector<std::string>& words = pairs[0].first;
-    if (request.arguments.all("prompt").size() == 1 && !one_word(words) &&
-        std::equal(words.begin(), words.end(), words.rbegin()))
         result.found.push_back(
-            text('"', printable(sentence_of(words)),
-                 "\" reads the same from its end: no encoding can tell it from its reverse, which is skipped."));
+            told("{} are told apart in the word vectors by {}, later, in attention, by {}, and not by one layer with "
+                 "{}.",
+                 names_of(pair), or_none(rows), or_none(attention), or_none(nowhere)));
+    }
+    result.answer = told("{} of {} encodings change the answer of a one-layer model, some in the word vectors (such as "
+                         "sinusoidal), some in attention (such as rope). Without an encoding it cannot tell the same "
+                         "words in another order apart: its answer changes by {}.",
+                         std::ranges::count_if(curves.series[0].y, [](double y) { return y > told_apart; }),
+                         curves.x_names.size() - 1, figure(curves.series[0].y[0], 2));
+    result.pictures = {
+        {"answers",
+         told("Change of the answer of a one-layer model from {}: 0 if it cannot tell them apart", names_of(pairs[0])),
+         "encoding", "largest change of a logit", std::move(curves)}};
     result.tables = {
         {"rows",
          "Largest difference between two sentences, as sets of word vectors and after the last word; pair " + sentences,
          std::move(figures)},
         {"trace",
-         text("w_n = e_n + p_n of \"", printable(sentence_of(pairs[0].first)), "\", width ", trace_width,
-              ", the first ", trace_columns, " columns"),
+         told("w_n = e_n + p_n of \"{}\", width {}, the first {} columns", printable(sentence_of(pairs[0].first)),
+              trace_width, trace_columns),
          trace(pairs[0].first, request.seed)}};
-    result.notes = {text("rows_differ compares the rows [words, ", width,
-                         "] that the first layer reads, as sets: it is the distance of the worst row from the nearest "
-                         "row of the other sentence. Exactly 0 means equal."),
-                    "one_layer_logits_differ is the difference after the last word, in a model of one layer with "
-                    "random weights. About 1e-6 is rounding: the same sums in another order. If the last words differ, "
-                    "the queries differ, and so do the logits with any encoding, `none` included. A sentence of your "
-                    "own is therefore reversed twice: with its last word in place, and as a whole.",
-                    "The seed draws the word vectors, and the tables of encodings that training would fill. A word has "
-                    "the same vector at every position."};
+    result.notes = {
+        told(
+            "rows_differ compares the rows [words, {}] that the first layer reads, as sets: it is the distance of the "
+            "worst row from the nearest row of the other sentence. Exactly 0 means equal. Sentences of different words "
+            "differ with every encoding, and a sentence does not differ from itself with any.",
+            width),
+        "one_layer_logits_differ is the difference after the last word, in a model of one layer with random weights. "
+        "About 1e-6 is rounding: the same sums in another order. If the last words differ, the queries differ, and so "
+        "do the logits with any encoding. A sentence of your own is therefore reversed twice: with its last word in "
+        "place, and as a whole.",
+        "The seed draws the word vectors, and the tables of encodings that training would fill. A word has the same "
+        "vector at every position."};
     return result;
 }
 

@@ -198,38 +198,6 @@ Picture random_picture(Series spread) {
             "distance in positions", "score q . k", std::move(curves)};
 }
 
-const std::vector<std::string> notes = {
-    "The bound is the mean of |S_j| over the pairs, RoFormer section 3.4.3. It multiplies max |h_(j+1) - h_j|, which "
-    "depends on q and k; it says nothing about random vectors.",
-    "The four numbers are published in Ben_Kurzion_Project_Report.md of github.com/benkurzion/Transformer "
-    "(Investigating Transformer Positional Encodings), without the vectors and their width.",
-    "Table distance: random_mean, its standard error (error) and the deviation of single scores (random_sd) are of "
-    "random q and k; aligned_mean_cos is the score of q = k = (1, ..., 1) divided by the width; bound_mean_abs_S is "
-    "the bound."};
-
-// A sentence on random vectors and on the four published numbers.
-std::string of_noise(const Noise& noise) {
-    const std::string one_draw = text("D=1: ", figure(noise.draw[0]), ", 5: ", figure(noise.draw[1]),
-                                      ", 10: ", figure(noise.draw[2]), ", 20: ", figure(noise.draw[3]));
-    const Interval falling = wilson(noise.falling, noise.draws);
-    return text("Random q and k of width 128 have a mean score of 0 at every distance (from ",
-                figure(noise.means.least()), " to ", figure(noise.means.most()), ", at most ", figure(noise.farthest),
-                " standard errors from 0) and a deviation of ", figure(noise.deviation),
-                ". The four published numbers are one such draw, and this is another: ", one_draw, ". In ",
-                figure(100 * static_cast<double>(noise.falling) / static_cast<double>(noise.draws)), " % of draws (",
-                figure(100 * falling.low), " to ", figure(100 * falling.high),
-                ") the four numbers fall in order by chance.");
-}
-
-std::string of_aligned(const LooseEncoding& rope, const Vector& frequencies) {
-    return text("Equal vectors lose score with distance: their mean cosine is ", figure(aligned(rope, width, 1)),
-                " at 1, ", figure(aligned(rope, width, 10)), " at 10, ", figure(aligned(rope, width, 100)),
-                " at 100 and ", figure(aligned(rope, width, 1000)),
-                " at 1,000. The decay in the paper is that of an upper bound: here ", figure(bound(frequencies, 1)),
-                " at 1, ", figure(bound(frequencies, 100)), " at 100, ", figure(bound(frequencies, 1000)),
-                " at 1,000, and ", figure(bound(frequencies, 5000)), " at 5,000.");
-}
-
 Result run(const Request& request) {
     const LooseEncoding rope("rope", dims_of(width));
     const Vector frequencies = column_of(rope.table(1, "frequency"), 1);
@@ -249,34 +217,37 @@ Result run(const Request& request) {
     std::vector<double> at_100; // for each base
     result.pictures = {decay_picture(rope, frequencies), random_picture(std::move(spread)), bases_picture(at_100),
                        std::move(slip_picture)};
-    result.answer = text(
-        "It depends on the distance alone: moving both positions by 1,000 changes a score by at most ", figure(shifted),
-        ", which is rounding. It need not decay: random vectors score the same noise at every distance. Equal vectors "
-        "fall from 1 to ",
-        figure(aligned(rope, width, 1000), 2), " of their score at distance 1,000, with oscillations.");
+    result.answer =
+        told("It depends on the distance alone: moving both positions by 1,000 changes a score by at most {}, which is "
+             "rounding. It need not decay: random vectors score the same noise at every distance. Equal vectors fall "
+             "from 1 to {} of their score at distance 1,000, with oscillations.",
+             figure(shifted), figure(aligned(rope, width, 1000), 2));
+    const Interval falling = wilson(noise.falling, noise.draws);
     result.found = {
-        text("R_i^T R_j = R_(j-i) up to ", figure(worst.forward), "; against R_(i-j), the other sign, it is off by ",
-             figure(worst.backward),
-             ". The paper's identity is right; the doubt in \"Investigating Transformer Positional Encodings\" "
-             "concerns its sign convention."),
-        text("With the projections, a score is x_i^T W_q^T R_(j-i) W_k x_j, with an error of at most ",
-             figure(whole.corrected, 2), " for scores up to ", figure(whole.largest),
-             ". The formula as printed in the paper, x^T W_q R W_k x_j, is off by up to ", figure(whole.printed),
-             ": W_q must be transposed, as Ben Kurzion noticed in \"Investigating Transformer Positional Encodings\". "
-             "With the R_(i-j) of that text it is off by up to ",
-             figure(whole.other_sign), "."),
-        of_noise(noise),
-        of_aligned(rope, frequencies),
-        text("A larger base theta delays the fall: at distance 100 equal vectors score ", figure(at_100[0]), ", ",
-             figure(at_100[1]), " and ", figure(at_100[2]), " for theta = ", bases[0], ", ", bases[1], " and ",
-             bases[2], "."),
-        text("With a positive exponent, the score of equal vectors changes by ", figure(slip.slipped),
-             " from one distance to the next; with the correct sign, by ", figure(slip.right), ": no pair is slow."),
-        text("Pairing neighbours and pairing halves are the same function after a permutation of columns: they differ "
-             "by ",
-             figure(pairing), ", which is rounding."),
-    };
-    result.notes = notes;
+        told("R_i^T R_j = R_(j-i) up to {}; against R_(i-j), the other sign, it is off by {}. With the projections, a "
+             "score is x_i^T W_q^T R_(j-i) W_k x_j up to {}, for scores up to {}; as printed in the paper, without the "
+             "transpose, it is off by up to {}, and with R_(i-j) by up to {}.",
+             figure(worst.forward), figure(worst.backward), figure(whole.corrected, 2), figure(whole.largest),
+             figure(whole.printed), figure(whole.other_sign)),
+        told(
+            "Random q and k of width 128 have a mean score between {} and {} at every distance, at most {} standard "
+            "errors from 0, and a deviation of {}. A draw at distances 1, 5, 10 and 20, as the four published numbers: "
+            "{}, {}, {} and {}. In {} to {} % of draws the four fall in order by chance.",
+            figure(noise.means.least()), figure(noise.means.most()), figure(noise.farthest), figure(noise.deviation),
+            figure(noise.draw[0]), figure(noise.draw[1]), figure(noise.draw[2]), figure(noise.draw[3]),
+            figure(100 * falling.low), figure(100 * falling.high)),
+        told("At distance 100 equal vectors score {}, {} and {} for theta = {}, {} and {}. With a positive exponent, "
+             "their score changes by {} from one distance to the next; with the correct sign, by {}.",
+             figure(at_100[0]), figure(at_100[1]), figure(at_100[2]), bases[0], bases[1], bases[2],
+             figure(slip.slipped), figure(slip.right))};
+    result.notes = {
+        "The bound is the mean of |S_j| over the pairs, RoFormer section 3.4.3. It multiplies max |h_(j+1) - h_j|, "
+        "which depends on q and k; it says nothing about random vectors.",
+        "The four numbers are published in Ben_Kurzion_Project_Report.md of github.com/benkurzion/Transformer "
+        "(Investigating Transformer Positional Encodings), without the vectors and their width.",
+        "Table distance: random_mean, its standard error (error) and the deviation of single scores (random_sd) are of "
+        "random q and k; aligned_mean_cos is the score of q = k = (1, ..., 1) divided by the width; bound_mean_abs_S "
+        "is the bound."};
     Figures checks{{"check", "largest_difference"},
                    {{std::string("both positions moved by 1000"), shifted},
                     {std::string("halves, permuted, compared with adjacent"), pairing}},

@@ -47,20 +47,6 @@ Alike alike(int d, double deviation, std::uint64_t seed) {
     return {std::sqrt(d / 2.0) / lengths.mean(), position.mean(), word.mean()};
 }
 
-// Compares embeddings whose values have the same bound: a row of the table for each size, and a sentence.
-std::string overshadowing(std::uint64_t seed, Figures& figures) {
-    constexpr int d = 512;
-    const Alike narrow = alike(d, 1 / std::sqrt(d), seed), broad = alike(d, 1, seed);
-    for (const auto& [name, one] : {std::pair{"N(0, 1/d)", narrow}, {"N(0, 1)", broad}})
-        add_row(figures, name, one.waves_over_embedding, one.same_position, one.same_word);
-    return text("Values in [-1, 1] do not keep positions from overshadowing embeddings. With word vectors from N(0, "
-                "1/d), two different words at one position have a cosine of ",
-                figure(narrow.same_position), ", and one word at two positions has ", figure(narrow.same_word),
-                ": the sum tells the position and hardly the word. With N(0, 1), the start of nn.Embedding, they are ",
-                figure(broad.same_position), " and ", figure(broad.same_word),
-                ": the embedding's size decides, not the bound.");
-}
-
 // For a trained model: the mean length of its embedding's rows, and of these rows as its encoding scales them.
 void add_trained(const Trained& trained, Figures& figures) {
     const Model model = Model::load(trained.file);
@@ -108,12 +94,21 @@ Result run(const Request& request) {
     for (const Trained& one : trained_models(request)) add_trained(one, trained);
 
     Result result;
-    result.answer = text(
-        "Because the waves would drown the words: at width 512 a row of waves is ", figure(at_512, 2),
-        " times as long as a new word vector from N(0, 1/d). With the word vector multiplied by sqrt(d), they are ",
-        figure(scaled_512, 2), " times as long. None of the introductory texts mentions this scale.");
+    result.answer =
+        told("Because the waves would drown the words: at width 512 a row of waves is {} times as long as a new word "
+             "vector from N(0, 1/d). With the word vector multiplied by sqrt(d), they are {} times as long. None of "
+             "the introductory texts mentions this scale.",
+             figure(at_512, 2), figure(scaled_512, 2));
+    // Embeddings whose values have the same bound.
     Figures shadow{{"embedding", "waves_over_embedding", "same_position", "same_word"}, {}, 3};
-    result.found = {overshadowing(request.seed, shadow)};
+    const Alike narrow = alike(512, 1 / std::sqrt(512), request.seed), broad = alike(512, 1, request.seed);
+    for (const auto& [name, one] : {std::pair{"N(0, 1/d)", narrow}, {"N(0, 1)", broad}})
+        add_row(shadow, name, one.waves_over_embedding, one.same_position, one.same_word);
+    result.found = {told(
+        "Values in [-1, 1] do not keep positions from overshadowing embeddings. With word vectors from N(0, 1/d), two "
+        "different words at one position have a cosine of {}, and one word at two positions has {}; with N(0, 1), the "
+        "start of nn.Embedding, {} and {}. The embedding's size decides, not the bound.",
+        figure(narrow.same_position), figure(narrow.same_word), figure(broad.same_position), figure(broad.same_word))};
     result.notes = {"A row of waves has the length sqrt(d/2) at every position; a row of N(0, 1/d) has a length of "
                     "about 1. Embeddings drawn from N(0, 1), the default of PyTorch's nn.Embedding, have the length "
                     "sqrt(d) and need no scale.",

@@ -120,24 +120,20 @@ Result run(const Request& request) {
     for (const int head : shown) result.pictures.push_back(bias_picture(heads, head, length));
     result.pictures.push_back(all_slopes());
     result.pictures.push_back(shapes_picture(heads, length));
-    const auto kept = [](double slope, double raised = 3) { return fixed_text(std::exp(-raised * slope), 3); };
-    const auto slope_text = [](double slope) { return fixed_text(slope, 4); };
-    constexpr double far = 10;
-    result.answer = text("With ", heads, heads == 1 ? " head the slope is " : " heads the slopes run from ",
-                         heads == 1 ? "" : axis_text(*steepest) + " to ", axis_text(*gentlest), ". Ten tokens away, ",
-                         heads == 1 ? "it" : "the steepest head", " multiplies a weight by ", kept(*steepest, far),
-                         heads == 1 ? std::string(".") : text(" and the flattest by ", kept(*gentlest, far), "."));
-    result.found = {"With 16 heads, a weight at distance 3 keeps " +
-                        kept(*std::min_element(sixteen.begin(), sixteen.end())) +
-                        " of its size in the flattest head and " + kept(sixteen.front()) +
-                        " in the steepest, before the weights are scaled to sum to 1. With the square of the distance "
-                        "the steepest keeps " +
-                        kept(sixteen.front(), 9) + ", with its root " + kept(sixteen.front(), std::sqrt(3.0)) +
-                        ", with an exponentially growing penalty (e^D - 1) " +
-                        figure(std::exp(-sixteen.front() * std::expm1(3.0)), 2) + ".",
-                    "12 heads have the slopes of 8 heads and then " + slope_text(twelve[8]) + ", " +
-                        slope_text(twelve[9]) + ", " + slope_text(twelve[10]) + " and " + slope_text(twelve[11]) +
-                        ": every other slope of 16 heads, not 2^(-8h/12)."};
+    const auto kept = [](double slope, double raised) { return fixed_text(std::exp(-raised * slope), 3); };
+    result.answer = told("With {} heads the slopes run from {} to {}. Ten tokens away, the steepest head multiplies a "
+                         "weight by {} and the flattest by {}.",
+                         heads, axis_text(*steepest), axis_text(*gentlest), kept(*steepest, 10), kept(*gentlest, 10));
+    const double steep = sixteen.front();
+    result.found = {
+        told("With 16 heads, a weight at distance 3 keeps {} of its size in the flattest head and {} in the steepest, "
+             "before the weights are scaled to sum to 1. With the square of the distance the steepest keeps {}, with "
+             "its root {}, with an exponentially growing penalty (e^D - 1) {}.",
+             kept(std::ranges::min(sixteen), 3), kept(steep, 3), kept(steep, 9), kept(steep, std::sqrt(3.0)),
+             figure(std::exp(-steep * std::expm1(3.0)), 2)),
+        told("12 heads have the slopes of 8 heads and then {}, {}, {} and {}: every other slope of 16 heads, not "
+             "2^(-8h/12).",
+             fixed_text(twelve[8], 4), fixed_text(twelve[9], 4), fixed_text(twelve[10], 4), fixed_text(twelve[11], 4))};
     result.notes = {"A bias that is linear in the scores is exponential in the weights. It is added after the scores "
                     "are divided by the square root of the head's width.",
                     "Counted from head 0, the last of n heads has the slope 2^-8 if n is a power of two."};

@@ -103,15 +103,12 @@ void near_collisions(Figures& figures) {
 }
 
 Picture picture_of(double length, double first, Series curve) {
-    const auto longer = std::find_if(curve.y.begin(), curve.y.end(), [](double y) { return y > 1; });
-    const std::string lengthened =
-        longer == curve.y.end() ? "" : text("; from position ", longer - curve.y.begin(), " on it becomes longer");
     Curves curves;
     curve.style = Series::Style::steps;
     curves.series = {std::move(curve)};
     return {"stretch",
-            text("An embedding of length ", figure(length), " first shrinks to ", figure(first),
-                 " of it, and less after each turn of 36 positions", lengthened),
+            told("An embedding of length {} first shrinks to {} of it, and less after each turn of 36 positions",
+                 figure(length), figure(first)),
             "position", "length after / length before", std::move(curves)};
 }
 
@@ -141,25 +138,24 @@ Result run(const Request& request) {
     const auto& last = near.rows.back();
     Result result;
     result.answer =
-        text("A norm removes the stretch: positions one turn apart, such as 0 and 36, become the same vector (",
-             "cosine ", figure(slow_large.rms_cosine, 8),
-             "). Attention after a norm confuses each position with the positions 36, 72, ... later.");
+        told("A norm removes the stretch: positions one turn apart, such as 0 and 36, become the same vector (cosine "
+             "{}). Attention after a norm confuses each position with the positions 36, 72, ... later.",
+             figure(slow_large.rms_cosine, 8));
     result.found = {
-        text("Positions t and t + 36 rotate by the same angle. Only their lengths differ, by a factor of ",
-             figure(slow.before), " in the first two turns. After RMSNorm, a row of length ", figure(norm(large)),
-             " has a factor of ", figure(slow_large.rms, 8), " left; after LayerNorm, ", figure(slow_large.layer, 8),
-             " with a cosine of ", figure(slow_large.layer_cosine, 8), "."),
-        text("Only the norm's epsilon (1e-5) keeps a trace of the stretch, and only for short rows: for a length of ",
-             figure(norm(x)), " the factor after RMSNorm is ", figure(slow.rms), "."),
-        text("Positions 0 and 36 have the same angle (", figure(number(meets.rows[0][5])),
-             " apart), and so have 1 and 37 (", figure(number(meets.rows[1][5])),
-             "). Positions 1 and 36 do not: they are ", figure(number(meets.rows[2][5])), " apart."),
-        text("An embedding of length ", figure(norm(x)), ", drawn from N(0, 1/d), is multiplied by ", figure(first),
-             " in the first 36 positions: the stretch starts as a shrink. Doubling the input gives ",
-             figure(doubled(x)), " times the output: the scale |x| makes it quadratic."),
-        text("The sinusoidal table has no such period: its fastest wave comes within ", figure(number(last[1]), 2),
-             " rad of a whole turn at offset ", std::get<std::int64_t>(last[0]),
-             ", but there the rows of width 128 are still ", figure(number(last[3])), " apart.")};
+        told("Positions t and t + 36 rotate by the same angle; their lengths differ by a factor of {} in the first two "
+             "turns. After RMSNorm, a row of length {} has a factor of {} left; after LayerNorm, {} with a cosine of "
+             "{}. A row of length {} keeps a factor of {} after RMSNorm, by its epsilon (1e-5).",
+             figure(slow.before), figure(norm(large)), figure(slow_large.rms, 8), figure(slow_large.layer, 8),
+             figure(slow_large.layer_cosine, 8), figure(norm(x)), figure(slow.rms)),
+        told("Positions 0 and 36 are {} radians apart, 1 and 37 {}, 1 and 36 {}.", figure(number(meets.rows[0][5])),
+             figure(number(meets.rows[1][5])), figure(number(meets.rows[2][5]))),
+        told("An embedding of length {}, drawn from N(0, 1/d), is multiplied by {} in the first 36 positions: the "
+             "stretch starts as a shrink. Doubling the input gives {} times the output: the scale |x| makes it "
+             "quadratic.",
+             figure(norm(x)), figure(first), figure(doubled(x))),
+        told("The sinusoidal table has no such period: its fastest wave comes within {} rad of a whole turn at offset "
+             "{}, but there the rows of width 128 are still {} apart.",
+             figure(number(last[1]), 2), std::get<std::int64_t>(last[0]), figure(number(last[3])))};
     result.notes = {"A model with this encoding can still learn order from the causal mask, and from the residual "
                     "stream, which keeps the stretched rows next to the results of the normed ones."};
     result.pictures = {picture_of(norm(x), first, std::move(curve))};

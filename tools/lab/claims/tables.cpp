@@ -29,141 +29,81 @@ HeatMap heat_map(std::vector<std::vector<double>> values, const std::string& lab
     return map;
 }
 
-// The range of the values themselves, whatever the colours.
-Range plain_range(const HeatMap& map) {
-    return value_range(HeatMap{.values = map.values, .diverging = false});
+// Reduces angles modulo a turn. Otherwise the angles of many turns would show all slow pairs in one colour.
+void show_within_a_turn(HeatMap& map) {
+    for (Vector& row : map.values)
+        for (double& angle : row) angle -= 2 * std::numbers::pi * std::floor(angle / (2 * std::numbers::pi));
+    map.value_label = "angle mod 2 pi, radians";
+    map.diverging = false;
 }
 
-// The number of encodings by the place where they act.
-struct Places {
-    std::string embedding, rotation, score, nowhere;
-
-    void add(const std::string& name, unsigned moments) {
-        if (moments & moment_embed) append(embedding, name);
-        if (moments & moment_rotate) append(rotation, name);
-        if (moments & ~(moment_embed | moment_rotate)) append(score, name);
-        if (moments == 0) append(nowhere, "`" + name + "`");
-    }
-    std::string sentence() const {
-        std::string out;
-        for (const auto& [what, names] : {std::pair{"On the word vectors act: ", &embedding},
-                                          {"queries and keys are rotated by: ", &rotation},
-                                          {"scores are changed by: ", &score},
-                                          {"nothing is added by: ", &nowhere}})
-            if (!names->empty()) append(out, what + *names, "; ");
-        out[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(out[0])));
-        return out + ".";
-    }
-};
-
-// Describes a bias along the distance, from the row of the last query: "falls with the distance, from 0 to -23.5".
-std::string course_of(const std::vector<double>& row) {
-    Vector far; // by distance
-    for (auto value = row.rbegin(); value != row.rend(); ++value)
-        if (std::isfinite(*value)) far.push_back(*value);
-    if (far.empty()) return "nothing but masked keys";
-    if (std::is_sorted(far.begin(), far.end(), std::greater<>()) && far.front() > far.back())
-        return text("falls with the distance, from ", figure(far.front()), " to ", figure(far.back()));
-    const auto [least, most] = std::minmax_element(far.begin(), far.end());
-    return text("largest at distance ", most - far.begin(), " (", figure(*most), "), smallest at ", least - far.begin(),
-                " (", figure(*least), ")");
-}
-
-// "from 0.1 to 0.2", "0 throughout".
+// "from 0.1 to 0.2".
 std::string span_of(const Vector& values) {
     const Sample all = sample_of(values);
-    return all.least() == all.most() ? figure(all.least()) + " throughout"
-                                     : text("from ", figure(all.least()), " to ", figure(all.most()));
+    return told("from {} to {}", figure(all.least()), figure(all.most()));
 }
 
-// For rows by position and pair: the range of a column over the first pair and over the last.
-std::string extent_by_pair(const Table& table, std::size_t column) {
-    std::map<int, Vector> pairs;
-    for (const auto& row : table.rows) pairs[static_cast<int>(row[1])].push_back(row[column]);
-    const auto& [last, values] = *pairs.rbegin();
-    const auto& [first, of_first] = *pairs.begin();
-    const std::string begin = text("pair ", first, " ", span_of(of_first));
-    return pairs.size() == 1 ? begin : text(begin, ", pair ", last, " ", span_of(values));
-}
-
-// A picture for every kind of number in a table. A matrix has one picture. Other tables have one for each column after
-// the coordinates ("position", "pair"), over these coordinates.
+// A picture for every kind of number in a table, with its extent. A matrix has one picture. Other tables have one for
+// each column after the coordinates ("position", "pair"), over these coordinates.
 std::vector<Picture> pictures_of(const std::string& name, const std::string& spec, const Table& table,
-                                 const std::string& kind_of_row) {
+                                 const std::string& kind_of_row, Figures& extents) {
     std::vector<Picture> pictures;
+    const auto add = [&](const std::string& stem, const std::string& what, const char* x, const std::string& y,
+                         auto content, const Vector& values, std::size_t rows, std::size_t columns) {
+        const Sample all = sample_of(values);
+        add_row(extents, stem, rows, columns, all.least(), all.most());
+        pictures.push_back({stem, told("{}: {}, {}", spec, what, span_of(values)), x, y, std::move(content)});
+    };
+    const auto add_map = [&](const std::string& stem, const std::string& what, const char* x, const std::string& y,
+                             HeatMap map) {
+        Vector values;
+        for (const Vector& row : map.values)
+            for (const double value : row)
+                if (std::isfinite(value)) values.push_back(value);
+        const std::size_t rows = map.values.size(), columns = map.values[0].size();
+        if (map.value_label == "angle") show_within_a_turn(map);
+        add(stem, what, x, y, std::move(map), values, rows, columns);
+    };
     const std::span<const std::string> header(table.header);
     // Rows are in order, or each row's first number is its coordinate, such as a distance.
     const std::size_t begin = is_matrix(header) ? 0 : 1;
     if (header.size() > begin && is_matrix(header.subspan(begin))) {
         const bool bias = header[begin].starts_with("key");
         const std::string row_kind = bias ? "query" : begin == 0 ? kind_of_row : header[0];
-        std::vector<std::vector<double>> values;
-        for (const auto& row : table.rows)
+        std::vector<Vector> values;
+        for (const Vector& row : table.rows)
             values.emplace_back(row.begin() + static_cast<std::ptrdiff_t>(begin), row.end());
-        const std::string course = bias ? course_of(values.back()) : std::string();
         HeatMap map = heat_map(std::move(values), bias ? "added to the score" : "value");
-        const Range range = plain_range(map);
         if (begin == 1) map.first_y = static_cast<int>(table.rows.front().front());
-        pictures.push_back({name,
-                            spec + ": " +
-                                (bias ? course
-                                      : text("a row for each ", row_kind, ", values from ", figure(range.low), " to ",
-                                             figure(range.high))),
-                            bias ? "key" : "dimension", row_kind, std::move(map)});
+        add_map(name, "a row for each " + row_kind, bias ? "key" : "dimension", row_kind, std::move(map));
         return pictures;
     }
-    const bool pairs = table.header.size() > 1 && table.header[1] == "pair";
-    for (std::size_t c = pairs ? 2 : 1; c < table.header.size(); ++c) {
-        const std::string& column = table.header[c];
-        const std::string stem = name + "-" + column, title = spec + ": " + column + " at each " + table.header[0];
-        if (!pairs) {
-            Series series;
-            Curves curves;
-            if (table.header[0] == "head") { // no values lie between two heads
-                series.style = Series::Style::points;
-                for (const auto& row : table.rows) curves.x_names.push_back(text(row[0]));
+    const bool pairs = header.size() > 1 && header[1] == "pair";
+    for (std::size_t c = pairs ? 2 : 1; c < header.size(); ++c) {
+        const std::string &column = header[c], stem = name + "-" + column;
+        if (pairs) {
+            std::vector<Vector> values;
+            for (const Vector& row : table.rows) {
+                if (row[1] == 0) values.emplace_back();
+                values.back().push_back(row[c]);
             }
-            if (column == "scale") series.style = Series::Style::steps;  // constant within a turn
-            if (column == "angle") series.style = Series::Style::points; // starts again at 0 after each turn
-            for (const auto& row : table.rows) series.add(row[0], row[c]);
-            if (std::all_of(series.y.begin(), series.y.end(), [](double y) { return y == 0; }))
-                continue; // nothing to see
-            const std::string finding = text(title, ", ", span_of(series.y));
-            curves.series.push_back(std::move(series));
-            pictures.push_back(
-                {stem, finding, table.header[0], column + (column == "angle" ? ", radians" : ""), std::move(curves)});
+            add_map(stem, told("{} at each {} and pair", column, header[0]), "pair", header[0],
+                    heat_map(std::move(values), column));
             continue;
         }
-        std::vector<std::vector<double>> values;
-        for (const auto& row : table.rows) {
-            if (row[1] == 0) values.emplace_back();
-            values.back().push_back(row[c]);
-        }
-        pictures.push_back({stem, text(title, " and pair: ", extent_by_pair(table, c)), "pair", table.header[0],
-                            heat_map(std::move(values), column)});
+        Curves curves;
+        Series& series = curves.add("");
+        if (header[0] == "head") // no values lie between two heads
+            for (const Vector& row : table.rows) curves.x_names.push_back(text(row[0]));
+        if (header[0] == "head" || column == "angle") series.style = Series::Style::points; // starts again each turn
+        if (column == "scale") series.style = Series::Style::steps;                         // constant within a turn
+        for (const Vector& row : table.rows) series.add(row[0], row[c]);
+        const Vector y = series.y;
+        if (std::ranges::any_of(y, [](double value) { return value != 0; })) // else nothing to see
+            add(stem, told("{} at each {}", column, header[0]), header[0].c_str(),
+                column + (column == "angle" ? ", radians" : ""), std::move(curves), y, y.size(), 1);
     }
     return pictures;
-}
-
-// The name, rows, columns, smallest and largest value of a picture.
-void add_extent(Figures& figures, const Picture& picture) {
-    if (const auto* map = std::get_if<HeatMap>(&picture.content)) {
-        const Range range = plain_range(*map);
-        add_row(figures, picture.name, map->values.size(), map->values[0].size(), range.low, range.high);
-    } else {
-        const Vector& y = std::get<Curves>(picture.content).series[0].y;
-        add_row(figures, picture.name, y.size(), 1, sample_of(y).least(), sample_of(y).most());
-    }
-}
-
-// Reduces angles modulo a turn. Otherwise the angles of many turns would show all slow pairs in one colour.
-void show_within_a_turn(Picture& picture) {
-    auto* map = std::get_if<HeatMap>(&picture.content);
-    if (!map || map->value_label != "angle") return;
-    for (auto& row : map->values)
-        for (double& angle : row) angle -= 2 * std::numbers::pi * std::floor(angle / (2 * std::numbers::pi));
-    map->value_label = "angle mod 2 pi, radians";
-    map->diverging = false;
 }
 
 // Shows an encoding's main table, for the first and the last head if they differ. remark is added to its title.
@@ -183,11 +123,8 @@ void add_tables(Result& result, NamedFigures& summary, const Encoding& encoding,
             (by_head ? ", head " + std::to_string(head) + " of " + std::to_string(size.heads) : std::string()) + remark;
         // An encoding with a limit on segments has a row for each segment.
         const bool segments = encoding.max_segment() < std::numeric_limits<int>::max();
-        for (Picture& picture : pictures_of(stem, title, table, segments ? "segment" : "position")) {
-            add_extent(summary.figures, picture);
-            show_within_a_turn(picture);
+        for (Picture& picture : pictures_of(stem, title, table, segments ? "segment" : "position", summary.figures))
             result.pictures.push_back(std::move(picture));
-        }
     }
 }
 
@@ -222,7 +159,7 @@ Result run(const Request& request) {
     NamedFigures summary{"tables",
                          "The main table of each encoding; ordo table NAME --part PART prints others",
                          {{"table", "rows", "columns", "least", "most"}, {}}};
-    Places places;
+    std::string embedding, rotation, score, nowhere;
     int shown = 0;
     std::string empty;                // encodings without a table
     std::map<std::string, int> names; // how often each occurred: one encoding may come with several parameters
@@ -234,7 +171,11 @@ Result run(const Request& request) {
             request.progress(spec);
             std::string name = spec.substr(0, spec.find(':'));
             if (const int met = names[name]++; met > 0) name += "-" + std::to_string(met + 1);
-            places.add(name, EncodingStack(spec, dims).moments());
+            const unsigned moments = EncodingStack(spec, dims).moments();
+            if (moments & moment_embed) append(embedding, name);
+            if (moments & moment_rotate) append(rotation, name);
+            if (moments & ~(moment_embed | moment_rotate)) append(score, name);
+            if (moments == 0) append(nowhere, in_text(name));
             const std::size_t before = summary.figures.rows.size();
             for (const auto& encoding : make_encodings(spec, dims)) // the list is empty for "none"
                 if (encoding->tensors().empty())
@@ -246,9 +187,12 @@ Result run(const Request& request) {
             else
                 append(empty, spec);
         }
-    result.answer = places.sentence();
-    result.found = {text(summary.figures.rows.size(), " tables of ", counted(shown, "encoding"),
-                         listed("; no table to show for ", empty), ".")};
+    result.answer =
+        told("On the word vectors act {}; queries and keys are rotated by {}; scores are changed by {}; nothing is "
+             "added by {}.",
+             or_none(embedding), or_none(rotation), or_none(score), or_none(nowhere));
+    result.found = {told("{} tables of {} encodings; no table to show for {}.", summary.figures.rows.size(), shown,
+                         or_none(empty))};
     result.tables = {std::move(summary)};
     return result;
 }

@@ -14,21 +14,31 @@ std::vector<double> numbers(std::size_t count, std::size_t first = 0, std::size_
     return out;
 }
 
-std::string wave_name(std::size_t column) {
-    return "dimension " + std::to_string(column) + (column % 2 == 0 ? " (sin)" : " (cos)");
-}
-
 // A curve for each dimension.
 Curves along_positions(const Table& table) {
     Curves curves;
-    for (std::size_t c = 0; c < table.header.size(); ++c) {
-        Series& series = curves.series.emplace_back(Series{.label = wave_name(c), .x = numbers(table.rows.size())});
-        for (const auto& row : table.rows) series.y.push_back(row[c]);
+    for (std::size_t c = 0; c < table.header.size(); ++c)
+        curves.series.push_back({.label = told("dimension {} ({})", c, c % 2 == 0 ? "sin" : "cos"),
+                                 .x = numbers(table.rows.size()),
+                                 .y = column_of(table, c)});
+    return curves;
+}
+
+// A curve for each position over every `step`-th dimension from `first` on, each `apart` above the last.
+Curves along_dimensions(const Table& table, std::span<const int> positions, std::size_t first, std::size_t step,
+                        double apart = 0) {
+    Curves curves;
+    for (const int p : positions) {
+        Series one{.label = text("position ", p), .x = numbers(table.header.size(), first, step)};
+        const double base = apart * static_cast<double>(curves.series.size());
+        for (const double c : one.x) one.y.push_back(base + table.rows[p][static_cast<std::size_t>(c)]);
+        curves.series.push_back(std::move(one));
     }
     return curves;
 }
 
-Picture four_dimensions(const Table& table) {
+Picture four_dimensions() {
+    const Table table = sinusoidal_table(4, 32);
     Curves curves = along_positions(table);
     Series marks{.label = "the three words", .style = Series::Style::points};
     for (std::size_t p = 0; p < words; ++p)
@@ -40,42 +50,15 @@ Picture four_dimensions(const Table& table) {
 
 // The arguments of the sine and the cosine of each pair.
 Picture angles() {
-    const Table table = sinusoidal_table(wide, shown_positions[3] + 1, "angle");
+    const Table table = sinusoidal_table(wide, 100, "angle");
     Curves curves{.log_y = true};
     for (const int p : shown_positions)
-        curves.series.push_back(
-            {.label = "position " + std::to_string(p), .x = numbers(wide, 0, 2), .y = table.rows[p]});
+        curves.series.push_back({.label = text("position ", p), .x = numbers(wide, 0, 2), .y = table.rows[p]});
     curves.references.push_back({"a whole turn", 2 * std::numbers::pi});
     return {"angles",
             "The angle position / 10000^(2i/512) of each sine and cosine: in the last dimensions no position completes "
             "a turn",
             "dimension 2i", "angle, in radians", std::move(curves)};
-}
-
-// One position's row as stored: sines and cosines alternate.
-Picture all_dimensions(const Table& table) {
-    constexpr int position = shown_positions[2];
-    Curves curves;
-    curves.series.push_back({.x = numbers(table.header.size()), .y = table.rows[position]});
-    return {"all-dimensions",
-            "Position " + std::to_string(position) +
-                " over all 512 dimensions: values between -1 and 1, then sines near 0 alternate with cosines near 1",
-            "dimension", "value added", std::move(curves)};
-}
-
-// A curve for each position, one above the other.
-Picture each_position(const Table& table) {
-    constexpr double apart = 2.5;
-    Curves curves;
-    for (const int p : {0, 1, 10, 50, 99}) {
-        const double base = apart * static_cast<double>(curves.series.size());
-        Series& series = curves.series.emplace_back(
-            Series{.label = "position " + std::to_string(p), .x = numbers(table.header.size())});
-        for (const double value : table.rows[p]) series.y.push_back(base + value);
-    }
-    return {"each-position",
-            "A curve for each position over 512 dimensions: the later the position, the longer it oscillates",
-            "dimension", "value added, each curve 2.5 above the last", std::move(curves)};
 }
 
 // The query PE(p) rotated by 5 positions asks for the word 5 places on. At each offset it scores the mean of
@@ -100,26 +83,10 @@ Picture asking() {
             "offset, in positions", "score / largest score", std::move(curves)};
 }
 
-// Every other dimension after `first`: 0 selects the sines, 1 the cosines.
-Picture along_dimensions(const Table& table, std::size_t first) {
-    Curves curves;
-    for (const int p : shown_positions) {
-        Series& series = curves.series.emplace_back(
-            Series{.label = "position " + std::to_string(p), .x = numbers(table.header.size(), first, 2)});
-        for (std::size_t c = first; c < table.header.size(); c += 2) series.y.push_back(table.rows[p][c]);
-    }
-    curves.references.push_back({first == 0 ? "sin 0" : "cos 0", first == 0 ? 0.0 : 1.0});
-    const std::string kind = first == 0 ? "even" : "odd";
-    return {kind + "-dimensions",
-            "The " + kind + " of 512 dimensions: the later the position, the further right it oscillates", "dimension",
-            "value added", std::move(curves)};
-}
-
 // A row for each dimension, a column for each position.
 Picture transposed(const Table& table) {
     HeatMap map{.values = std::vector<std::vector<double>>(table.header.size()), .value_label = "value added"};
-    for (std::size_t c = 0; c < table.header.size(); ++c)
-        for (const auto& row : table.rows) map.values[c].push_back(row[c]);
+    for (std::size_t c = 0; c < table.header.size(); ++c) map.values[c] = column_of(table, c);
     return {"transposed", "The table transposed: a row is a wave, a column is the vector of one position", "position",
             "dimension", std::move(map)};
 }
@@ -154,19 +121,31 @@ NamedFigures properties() {
 
 Result run(const Request&) {
     Result result;
-    const Table four = sinusoidal_table(4, 32), eight = sinusoidal_table(8, 100), many = sinusoidal_table(wide, 100);
+    const Table eight = sinusoidal_table(8, 100), many = sinusoidal_table(wide, 100);
+    constexpr int one[] = {50}, five[] = {0, 1, 10, 50, 99};
+    Curves whole = along_dimensions(many, one, 0, 1), even = along_dimensions(many, shown_positions, 0, 2),
+           odd = along_dimensions(many, shown_positions, 1, 2);
+    whole.series[0].label.clear();
+    even.references = {{"sin 0", 0}}, odd.references = {{"cos 0", 1}};
     result.tables = {properties()};
-    result.pictures = {four_dimensions(four),
-                       {"8-dimensions",
-                        "8 dimensions along the positions: each pair of waves is ten times slower than the one before",
-                        "position", "value added", along_positions(eight)},
-                       transposed(eight),
-                       angles(),
-                       all_dimensions(many),
-                       each_position(many),
-                       asking(),
-                       along_dimensions(many, 0),
-                       along_dimensions(many, 1)};
+    result.pictures = {
+        four_dimensions(),
+        {"8-dimensions", "8 dimensions along the positions: each pair of waves is ten times slower than the one before",
+         "position", "value added", along_positions(eight)},
+        transposed(eight),
+        angles(),
+        {"all-dimensions",
+         "Position 50 over all 512 dimensions: values between -1 and 1, then sines near 0 alternate with cosines near "
+         "1",
+         "dimension", "value added", std::move(whole)},
+        {"each-position",
+         "A curve for each position over 512 dimensions: the later the position, the longer it oscillates", "dimension",
+         "value added, each curve 2.5 above the last", along_dimensions(many, five, 0, 1, 2.5)},
+        asking(),
+        {"even-dimensions", "The even of 512 dimensions: the later the position, the further right it oscillates",
+         "dimension", "value added", std::move(even)},
+        {"odd-dimensions", "The odd of 512 dimensions: the later the position, the further right it oscillates",
+         "dimension", "value added", std::move(odd)}};
     const auto& rows = result.tables[0].figures.rows;
     double off = 0, differs = 0;
     std::int64_t equal = 0;
@@ -175,20 +154,22 @@ Result run(const Request&) {
         equal += std::get<std::int64_t>(row[5]);
         differs = std::max(differs, std::get<double>(row[6]));
     }
-    result.answer = "Along the positions, each dimension is a sine or cosine wave: the first is fast, the last hardly "
-                    "moves. Along the dimensions, each position is one vector of constant length, and " +
-                    (equal == 0 ? std::string("no two of 1,000 positions share theirs.")
-                                : std::to_string(equal) + " of 1,000 positions share theirs with another.");
+    result.answer =
+        told("Along the positions, each dimension is a sine or cosine wave: the first is fast, the last hardly moves. "
+             "Along the dimensions, each position is one vector of constant length, and {} of 1,000 positions share "
+             "theirs with another.",
+             equal);
     result.found = {
-        "Every row has the squared length d/2, to within " + axis_text(off) +
-            ": the rows lie on a sphere. Each value is between -1 and 1.",
-        "A row does not depend on the number of rows: a table of 1,000 rows differs from the first 1,000 of 1,200 by " +
-            axis_text(differs) + ".",
-        "PE(p + k) is PE(p) with each pair rotated by an angle. A query can therefore ask for the word 5 places on: it "
-        "scores 1 there. At 10, 15 and 20 places it scores " +
-            axis_text(found_at(wide, 10)) + ", " + axis_text(found_at(wide, 15)) + " and " +
-            axis_text(found_at(wide, 20)) +
-            " (width 512). No wave repeats after 5 words: the fastest takes 2 pi = 6.28 words, the others longer."};
+        told("Every row has the squared length d/2, to within {}: the rows lie on a sphere. Each value is between -1 "
+             "and 1.",
+             axis_text(off)),
+        told("A row does not depend on the number of rows: a table of 1,000 rows differs from the first 1,000 of 1,200 "
+             "by {}.",
+             axis_text(differs)),
+        told("PE(p + k) is PE(p) with each pair rotated by an angle. A query can therefore ask for the word 5 places "
+             "on: it scores 1 there, and {}, {} and {} at 10, 15 and 20 places (width 512). No wave repeats after 5 "
+             "words: the fastest takes 2 pi = 6.28 words.",
+             axis_text(found_at(wide, 10)), axis_text(found_at(wide, 15)), axis_text(found_at(wide, 20)))};
     result.notes = {
         "The three marked words are \"transformers are awesome\"; ordo lab worked-examples has their numbers.",
         "At its end, the curve over all 512 dimensions seems to oscillate between 0 and 1. It jumps between a sine "

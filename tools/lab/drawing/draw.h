@@ -37,7 +37,7 @@ std::vector<double> measured_x(const Curves& curves);
 // How a picture distinguishes a series.
 struct Look {
     Color color;
-    int mark, dash; // gnuplot's types of points and dashes
+    int mark, dash; // of an SVG file: the number of its mark and of its dashes
 };
 // One look for each series. A label that begins with an encoding's name has the same colour, mark and dash in every
 // picture, by the encoding's place in list.def. Several series of one encoding share its colour. Other series follow

@@ -11,10 +11,8 @@ namespace ordo::lab {
 
 namespace {
 
-// Filled circle, square, triangles, diamond and pentagon, then the same unfilled. 11 marks and 7 colours have no common
-// factor, so there are 77 looks.
-constexpr std::array<int, 11> marks{7, 5, 9, 11, 13, 15, 6, 4, 8, 10, 12};
-constexpr int dashes = 5;
+// 11 marks and 7 colours have no common factor, so there are 77 looks.
+constexpr std::size_t marks = 11, dashes = 5;
 
 // Variants of an encoding that several pictures show, by the beginning of their labels. Each has its own mark.
 struct Variant {
@@ -53,7 +51,7 @@ int encoding_of(std::string_view label) {
 }
 
 Look look(std::size_t color, std::size_t mark, std::size_t dash) {
-    return {line_colors[color % line_colors.size()], marks[mark % marks.size()], static_cast<int>(1 + dash % dashes)};
+    return {line_colors[color % line_colors.size()], static_cast<int>(mark % marks), static_cast<int>(dash % dashes)};
 }
 
 } // namespace

@@ -2,7 +2,7 @@
 #include "tools/lab/drawing/render.h"
 
 #include "tools/lab/drawing/draw.h"
-#include "tools/lab/drawing/plot.h"
+#include "tools/lab/drawing/svg.h"
 #include "tools/lab/math/numbers.h"
 #include "tools/terminal/terminal.h"
 #include "tools/terminal/wide_table.h"
@@ -125,6 +125,16 @@ Screen screen_of_stdout() {
     return screen;
 }
 
+std::string escaped_html(std::string_view text) {
+    std::string out;
+    for (const char c : text)
+        if (c == '&' || c == '<' || c == '>' || c == '"' || c == '\'')
+            out += c == '&' ? "&amp;" : c == '<' ? "&lt;" : c == '>' ? "&gt;" : c == '"' ? "&quot;" : "&#39;";
+        else if (static_cast<unsigned char>(c) >= ' ' || c == '\n' || c == '\t') // HTML allows no others
+            out += c;
+    return out;
+}
+
 std::string axes_text(const Picture& picture) {
     return picture.y_label + " against " + picture.x_label;
 }
@@ -145,11 +155,6 @@ std::string duration_text(double seconds) {
     if (seconds < 119.5) return tools::fixed_text(std::max(seconds, 1.0), 0) + " s";
     const double minutes = seconds / 60; // rounded to halves below 10 minutes
     return tools::number_text(minutes < 9.75 ? std::round(2 * minutes) / 2 : std::round(minutes)) + " min";
-}
-
-std::string file_text(const std::filesystem::path& path) {
-    std::ifstream file(path, std::ios::binary);
-    return {std::istreambuf_iterator<char>(file), {}};
 }
 
 Figures figures_of(const Picture& picture) {
@@ -188,16 +193,15 @@ std::string text_of(const Experiment& experiment, const Result& result, Screen s
 }
 
 std::string markdown_of(const Experiment& experiment, const Result& result, const std::string& command,
-                        const std::filesystem::path& pictures, const std::string& link) {
+                        const std::string& pictures) {
     std::string out = "## <a id=\"" + std::string(experiment.name) + "\"></a>" + escaped_markdown(experiment.summary) +
                       "\n\n" + escaped_markdown(result.answer) + "\n\n";
     out += markdown_items("Found", result.found);
     for (const Picture& picture : result.pictures) {
         const std::string file = file_stem(experiment, picture.name) + ".svg";
-        std::error_code error;
-        if (!pictures.empty() && std::filesystem::exists(pictures / file, error))
-            out += escaped_markdown(picture.title) + "\n\n![" + escaped_markdown(axes_text(picture)) + "](<" + link +
-                   "/" + file + ">)\n\n";
+        if (!pictures.empty())
+            out += escaped_markdown(picture.title) + "\n\n![" + escaped_markdown(axes_text(picture)) + "](<" +
+                   pictures + "/" + file + ">)\n\n";
         else
             out += "```text\n" + draw(picture, {}) + "```\n\n";
     }

@@ -21,15 +21,18 @@ Screen screen_of_stdout();
 // The answer comes first. Without `all`, long tables and all but a few pictures are only named.
 std::string text_of(const Experiment& experiment, const Result& result, Screen screen, bool all = false);
 
-// pictures: the folder of the SVG files; link: its name in the text. A picture without a file is drawn in characters.
+// pictures: the folder of the SVG files, as in a link. Without it, pictures are drawn in characters.
 std::string markdown_of(const Experiment& experiment, const Result& result, const std::string& command,
-                        const std::filesystem::path& pictures = {}, const std::string& link = {});
+                        const std::string& pictures = {});
 
 // The tables, then the numbers of the pictures, one after another. If there are several, each follows a line
 // "# NAME: TITLE".
 std::string csv_of(const Result& result);
 
 std::string json_of(const Experiment& experiment, const Result& result, const std::string& command);
+
+// Escapes text for XML and HTML.
+std::string escaped_html(std::string_view text);
 
 // The axes of a picture in words, in place of the picture.
 std::string axes_text(const Picture& picture);
@@ -42,9 +45,6 @@ tools::Figures for_readers(tools::Figures figures);
 
 // "40 s", "2.5 min", "12 min"
 std::string duration_text(double seconds);
-
-// The whole file; empty if there is none.
-std::string file_text(const std::filesystem::path& path);
 
 // The numbers of a picture: x, y and the interval of each series, or the matrix with its names.
 tools::Figures figures_of(const Picture& picture);

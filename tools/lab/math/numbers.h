@@ -125,9 +125,9 @@ inline std::vector<float> normal_floats(std::size_t n, std::uint64_t seed, std::
     return out;
 }
 
-// A number for a sentence, rounded to significant digits.
+// A number for a sentence, rounded to significant digits; "-" for NaN.
 inline std::string figure(double value, int digits = 3) {
-    return rounded_text(value, digits);
+    return std::isnan(value) ? "-" : rounded_text(value, digits);
 }
 
 // " +- 0.1" of an interval; empty if it is unknown.
@@ -143,6 +143,20 @@ std::string text(const Parts&... parts) {
     return out.str();
 }
 
+// A sentence with each {} filled by the next part.
+template <class... Parts>
+std::string told(std::string_view sentence, const Parts&... parts) {
+    const std::string filled[] = {text(parts)..., ""};
+    std::string out;
+    std::size_t next = 0;
+    for (std::size_t at = 0; at < sentence.size(); ++at)
+        if (sentence.substr(at, 2) == "{}" && next < sizeof...(parts))
+            out += filled[next++], ++at;
+        else
+            out += sentence[at];
+    return out;
+}
+
 // An encoding's name in a sentence.
 inline std::string in_text(const std::string& encoding) {
     return encoding == "none" ? "`none`" : encoding;
@@ -151,6 +165,11 @@ inline std::string in_text(const std::string& encoding) {
 // "1 seed", "3 seeds".
 inline std::string counted(std::size_t n, const char* name) {
     return text(n, " ", name, n == 1 ? "" : "s");
+}
+
+// A list for a sentence.
+inline std::string or_none(const std::string& list) {
+    return list.empty() ? "none of them" : list;
 }
 
 // Makes "a, b" of "a".

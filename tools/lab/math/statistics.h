@@ -63,6 +63,10 @@ Verdict above(const Interval& interval, double bound); // whether the value is a
 Verdict below(const Interval& interval, double bound);
 Verdict between(const Interval& interval, double least, double most);
 const char* name_of(Verdict verdict);
+// Of the opposite claim.
+inline Verdict opposite(Verdict verdict) {
+    return verdict == Verdict::held ? Verdict::missed : verdict == Verdict::missed ? Verdict::held : verdict;
+}
 inline const char* worded(Verdict verdict, const char* held, const char* missed, const char* undecided) {
     return verdict == Verdict::held ? held : verdict == Verdict::missed ? missed : undecided;
 }

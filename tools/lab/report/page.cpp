@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The report as HTML. The page loads nothing, and escapes all text. Its tables are links to the files in data/.
-#include "core/number.h"
-#include "tools/lab/drawing/draw.h"
-#include "tools/lab/drawing/plot.h"
 #include "tools/lab/drawing/render.h"
+#include "tools/lab/drawing/svg.h"
 #include "tools/lab/report/report.h"
 
 #include <algorithm>
@@ -36,11 +34,11 @@ code { background: var(--box); padding: 0 .2em; }
 .card { border: 1px solid var(--line); border-radius: 6px; padding: .8rem; color: inherit; text-decoration: none; }
 .card:hover { border-color: var(--link); } .card h3 { margin: .4rem 0; font-size: 1.05rem; color: var(--link); }
 .card p { margin: 0; }
-.card img { width: 100%; aspect-ratio: 16 / 10; object-fit: contain; background: #fff; }
+.card svg { width: 100%; aspect-ratio: 16 / 10; background: #fff; }
 .answer { background: var(--answer); padding: .8rem 1rem; font-size: 1.1rem; }
 figure { margin: 1.5rem 0; } .picture { overflow-x: auto; }
-.picture img { width: 100%; min-width: 640px; background: #fff; }
-figcaption { margin-bottom: .4rem; font-weight: bold; } .live figcaption { font-weight: normal; }
+.picture svg { width: 100%; min-width: 640px; }
+figcaption { margin-bottom: .4rem; font-weight: bold; }
 .made, .file { color: var(--dim); } summary { cursor: pointer; }
 .wide { overflow-x: auto; width: min(1240px, 100vw - 2rem); margin-left: calc((100% - min(1240px, 100vw - 2rem)) / 2); }
 table { border-collapse: collapse; margin: .5rem 0; font-size: 14px; }
@@ -52,34 +50,16 @@ td.number { text-align: right; white-space: nowrap; }
   border-top: 1px solid var(--line); padding: .5rem 0; margin: 0; }
 .record dt { color: var(--dim); } .record dd { margin: 0; min-width: 0; }
 .error { color: #d33; font-weight: bold; }
-.live canvas { width: 100%; height: 340px; background: #fff; }
-.live .key { display: flex; flex-wrap: wrap; gap: 0 1.2rem; }
-.live label { display: inline-block; margin-right: 1.5rem; }
-.live input[type=range] { width: 12rem; vertical-align: middle; }
-.live output { display: inline-block; min-width: 5em; }
 )";
 
 // Each card shows the first picture of its section, which is in the page only once.
 constexpr std::string_view thumbnails = R"(<script>
-for (const image of document.querySelectorAll("img[data-of]")) {
-  const picture = document.getElementById(image.dataset.of).querySelector(".picture img");
-  if (picture) image.src = picture.src; else image.remove();
+for (const card of document.querySelectorAll(".card")) {
+  const picture = document.querySelector(card.getAttribute("href") + " svg");
+  if (picture) card.prepend(picture.cloneNode(true));
 }
 </script>
 )";
-
-std::string base64(std::string_view bytes) {
-    static constexpr std::string_view digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    std::string out;
-    for (std::size_t at = 0; at < bytes.size(); at += 3) {
-        const auto byte = [&](std::size_t i) {
-            return at + i < bytes.size() ? static_cast<unsigned>(static_cast<unsigned char>(bytes[at + i])) : 0u;
-        };
-        const unsigned three = byte(0) << 16 | byte(1) << 8 | byte(2);
-        for (std::size_t i = 0; i < 4; ++i) out += at + i <= bytes.size() ? digits[three >> (18 - 6 * i) & 63] : '=';
-    }
-    return out;
-}
 
 // Renders `words` in backticks as code. A backtick without a partner stays.
 std::string prose(std::string_view text) {
@@ -168,23 +148,18 @@ std::string table_html(const Experiment& experiment, const NamedFigures& table) 
                     whole ? "These numbers as CSV" : std::to_string(rows) + " rows as CSV");
 }
 
-std::string picture_html(const Experiment& experiment, const Picture& picture, const std::filesystem::path& folder) {
-    const std::string stem = file_stem(experiment, picture.name), svg = file_text(folder / (stem + ".svg"));
-    const std::string shown = svg.empty() ? "<pre>" + escaped_html(draw(picture, {})) + "</pre>\n"
-                                          : "<figcaption>" + prose(picture.title) +
-                                                "</figcaption>\n<div class=\"picture\"><img alt=\"" +
-                                                escaped_html(axes_text(picture)) +
-                                                "\" src=\"data:image/svg+xml;base64," + base64(svg) + "\"></div>\n";
-    return "<figure>\n" + shown + csv_link(stem, "The numbers of this picture as CSV") + "</figure>\n";
+std::string picture_html(const Experiment& experiment, const Picture& picture) {
+    return "<figure>\n<figcaption>" + prose(picture.title) + "</figcaption>\n<div class=\"picture\">" +
+           svg_of(picture) + "</div>\n" +
+           csv_link(file_stem(experiment, picture.name), "The numbers of this picture as CSV") + "</figure>\n";
 }
 
-std::string pictures_html(const Experiment& experiment, std::span<const Picture> pictures,
-                          const std::filesystem::path& folder) {
+std::string pictures_html(const Experiment& experiment, std::span<const Picture> pictures) {
     std::string out;
     for (std::size_t i = 0; i < pictures.size(); ++i) {
         if (i == few_pictures)
             out += "<details><summary>" + std::to_string(pictures.size() - i) + " more pictures</summary>\n";
-        out += picture_html(experiment, pictures[i], folder);
+        out += picture_html(experiment, pictures[i]);
     }
     return pictures.size() > few_pictures ? out + "</details>\n" : out;
 }
@@ -194,22 +169,21 @@ std::string answers(std::span<const Outcome> outcomes) {
     std::string out = "<section id=\"answers\">\n<h2>Questions and answers</h2>\n<div class=\"cards\">\n";
     for (const Outcome& outcome : outcomes) {
         const std::string name = escaped_html(outcome.experiment->name);
-        out += "<a class=\"card\" href=\"#" + name + "\"><img alt=\"\" data-of=\"" + name + "\"><h3>" +
-               prose(outcome.experiment->summary) + "</h3><p>" +
+        out += "<a class=\"card\" href=\"#" + name + "\"><h3>" + prose(outcome.experiment->summary) + "</h3><p>" +
                (outcome.error.empty() ? prose(outcome.result.answer) : "<span class=\"error\">No result.</span>") +
                "</p></a>\n";
     }
     return out + "</div>\n</section>\n";
 }
 
-std::string section(const Outcome& outcome, const std::filesystem::path& pictures) {
+std::string section(const Outcome& outcome) {
     const Experiment& experiment = *outcome.experiment;
     const Result& result = outcome.result;
     std::string out =
         "<section id=\"" + escaped_html(experiment.name) + "\">\n<h2>" + prose(experiment.summary) + "</h2>\n";
     if (outcome.error.empty()) {
         out += "<p class=\"answer\">" + prose(result.answer) + "</p>\n" + list("In numbers", "found", result.found);
-        out += pictures_html(experiment, result.pictures, pictures);
+        out += pictures_html(experiment, result.pictures);
         for (const NamedFigures& table : result.tables) out += table_html(experiment, table);
     } else {
         out += "<p class=\"error\">" + escaped_html(outcome.error) + "</p>\n";
@@ -221,41 +195,14 @@ std::string section(const Outcome& outcome, const std::filesystem::path& picture
            " s.</p>\n</details>\n<p><a href=\"#answers\">All questions</a></p>\n</section>\n";
 }
 
-std::string color_list(std::span<const Color> colors) {
-    std::string out;
-    for (const Color& color : colors)
-        out += joined(out.empty() ? "[" : ",[", int{color.red}, ",", int{color.green}, ",", int{color.blue}, "]");
-    return "[" + out + "]";
-}
-
 } // namespace
-
-std::string escaped_html(std::string_view text) {
-    std::string out;
-    for (const char c : text) {
-        if (c == '&')
-            out += "&amp;";
-        else if (c == '<')
-            out += "&lt;";
-        else if (c == '>')
-            out += "&gt;";
-        else if (c == '"')
-            out += "&quot;";
-        else if (c == '\'')
-            out += "&#39;";
-        else if (static_cast<unsigned char>(c) >= ' ' || c == '\n' || c == '\t') // HTML allows no others
-            out += c;
-    }
-    return out;
-}
 
 std::vector<std::string> introduction(std::size_t questions, const Setting& setting) {
     std::vector<std::string> out{
         "A transformer compares the words of a text with each other, but it does not see their order: \"dog bites "
-        "man\" "
-        "and \"man bites dog\" are the same set of words. A positional encoding tells it where each word stands. There "
-        "are many: waves added to the word vectors (sinusoidal), rotations (RoPE), penalties on distance (ALiBi), and "
-        "more.",
+        "man\" and \"man bites dog\" are the same set of words. A positional encoding tells it where each word stands. "
+        "There are many: waves added to the word vectors (sinusoidal), rotations (RoPE), penalties on distance "
+        "(ALiBi), and more.",
         "This page asks " + std::to_string(questions) +
             " questions about positional encodings and answers each by an experiment. It is for students, and for "
             "everybody who has to choose an encoding. You need to know how attention works. Ordo, a small transformer "
@@ -269,17 +216,14 @@ std::vector<std::string> introduction(std::size_t questions, const Setting& sett
     return out;
 }
 
-std::string page_html(std::span<const Outcome> outcomes, const Setting& setting,
-                      const std::filesystem::path& pictures) {
-    std::string out = "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-                      "<meta name=\"viewport\" content=\"width=device-width\">\n<title>" +
+std::string page_html(std::span<const Outcome> outcomes, const Setting& setting) {
+    std::string out = "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" "
+                      "content=\"width=device-width\">\n<title>" +
                       std::string(page_title) + "</title>\n<style>" + std::string(style) +
                       "</style>\n</head>\n<body>\n<h1>" + std::string(page_title) + "</h1>\n";
     for (const std::string& text : introduction(outcomes.size(), setting)) out += paragraph(text);
-    out += answers(outcomes) + "<script>const palette = {lines: " + color_list(line_colors) +
-           ".map(color => `rgb(${color})`), diverging: " + color_list(diverging_colors) + "};</script>" +
-           std::string(live_figures);
-    for (const Outcome& outcome : outcomes) out += section(outcome, pictures);
+    out += answers(outcomes);
+    for (const Outcome& outcome : outcomes) out += section(outcome);
     return out + "<section>\n<h2>How this page was made</h2>\n<pre>" +
            escaped_html(setting.command + "\n\n" + setting.machine + "\n" + setting.versions) + "</pre>\n</section>\n" +
            std::string(thumbnails) + "</body>\n</html>\n";

@@ -6,8 +6,8 @@
 #include "core/timer.h"
 #include "io/atomic_file.h"
 #include "tools/cli/machine.h"
-#include "tools/lab/drawing/plot.h"
 #include "tools/lab/drawing/render.h"
+#include "tools/lab/drawing/svg.h"
 #include "tools/measure/machine.h"
 #include "tools/terminal/signals.h"
 #include "tools/terminal/terminal.h"
@@ -44,7 +44,6 @@ public:
     }
 
     double total() const { return total_; }
-    bool drawn() const { return drawn_; }
 
     std::vector<Outcome> all() {
         std::vector<Outcome> outcomes;
@@ -69,13 +68,11 @@ private:
         try {
             request.progress({});
             outcome.result = run(experiment, request);
-            drawn_ = write_files(experiment, outcome.result, {directory_ / "data", directory_ / "pictures"},
-                                 request.progress) &&
-                     drawn_;
+            write_files(experiment, outcome.result, directory_ / "data", directory_ / "pictures");
         } catch (const Stopped&) {
             outcome.error = stopped;
         } catch (const Error& error) {
-            outcome.error = tools::stop_signal() ? stopped : error.what(); // the signal may have ended gnuplot, too
+            outcome.error = error.what();
         } catch (const std::bad_alloc&) {
             outcome.error = "out of memory";
         } catch (const std::exception& error) { // a failure in one experiment leaves the others running
@@ -99,7 +96,7 @@ private:
     const tools::Arguments& arguments_;
     const fs::path& directory_;
     std::span<const Experiment* const> list_;
-    bool quick_, quiet_, drawn_ = true;
+    bool quick_, quiet_;
     double total_ = 0, done_ = 0; // expected seconds
     tools::Progress progress_;
 };
@@ -156,7 +153,7 @@ std::string command_of(std::string_view experiment, const tools::Arguments& argu
     return line;
 }
 
-std::string page_markdown(std::span<const Outcome> outcomes, const Setting& setting, const fs::path& pictures) {
+std::string page_markdown(std::span<const Outcome> outcomes, const Setting& setting) {
     std::string out = "# " + std::string(page_title) + "\n\n";
     for (const std::string& text : introduction(outcomes.size(), setting)) out += escaped_markdown(text) + "\n\n";
     for (const Outcome& outcome : outcomes)
@@ -165,7 +162,7 @@ std::string page_markdown(std::span<const Outcome> outcomes, const Setting& sett
     out += "\n";
     for (const Outcome& outcome : outcomes) {
         if (outcome.error.empty())
-            out += markdown_of(*outcome.experiment, outcome.result, outcome.command, pictures, "pictures");
+            out += markdown_of(*outcome.experiment, outcome.result, outcome.command, "pictures");
         else
             out += "## " + std::string(outcome.experiment->name) + "\n\n```sh\n" + outcome.command +
                    "\n```\n\n**No result:** " + escaped_html(outcome.error) + "\n\n";
@@ -195,12 +192,11 @@ int write_report(const tools::Arguments& arguments, const fs::path& directory,
             tools::write_message("report: " + std::to_string(list.size()) + " experiments, about " +
                                  duration_text(run.total()) + " on two cores");
         outcomes = run.all();
-        if (!run.drawn()) tools::write_message(no_gnuplot);
     }
     const bool partial = tools::stop_signal() != 0;
     const PageNames names = page_names(partial), others = page_names(!partial);
-    write_file(directory / names.html, page_html(outcomes, setting, directory / "pictures"), Links::replace);
-    write_file(directory / names.markdown, page_markdown(outcomes, setting, directory / "pictures"), Links::replace);
+    write_file(directory / names.html, page_html(outcomes, setting), Links::replace);
+    write_file(directory / names.markdown, page_markdown(outcomes, setting), Links::replace);
     if (partial) return tools::stop_code();
     for (const char* name : {others.html, others.markdown}) {
         std::error_code error;

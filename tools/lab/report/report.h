@@ -25,17 +25,10 @@ struct Setting {
 inline constexpr std::string_view page_title = "Positional encodings by experiment";
 // The first paragraphs of the page, for a reader who knows attention.
 std::vector<std::string> introduction(std::size_t questions, const Setting& setting);
-// The page with its pictures: the folder's SVG files, or characters for a picture without a file.
-std::string page_html(std::span<const Outcome> outcomes, const Setting& setting, const std::filesystem::path& pictures);
+// The page with its pictures.
+std::string page_html(std::span<const Outcome> outcomes, const Setting& setting);
 // The same as Markdown with links to the files in pictures/.
-std::string page_markdown(std::span<const Outcome> outcomes, const Setting& setting,
-                          const std::filesystem::path& pictures);
-// A section of the page with three figures that follow sliders: sinusoidal waves by width and base, RoPE's scores by
-// distance, theta and scaling, ALiBi's penalty by slope and distance. The script is plain and loads nothing. It reads
-// the colours of the pictures from a variable `palette`, which the page defines before it.
-extern const std::string_view live_figures;
-// Escapes text for HTML.
-std::string escaped_html(std::string_view text);
+std::string page_markdown(std::span<const Outcome> outcomes, const Setting& setting);
 
 // The names of the pages. A stopped run writes pages with other names, and keeps an earlier run's pages.
 struct PageNames {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Which tokens the heads attend to: maps for a prompt, and a score of each head as a previous-token, duplicate-token or
-// induction head.
-// The scores are those of Olsson et al. 2022, "In-context Learning and Induction Heads", arXiv 2209.11895.
+// Which tokens the heads attend to: maps for a prompt, and scores of each head (Olsson et al. 2022, "In-context Learning
+// and Induction Heads", arXiv 2209.11895).
 #include "tools/lab/shipped/attention_scores.h"
 #include "tools/lab/shipped/trained.h"
 
@@ -9,75 +8,12 @@ namespace ordo::lab {
 namespace {
 
 constexpr const char* usual_prompt = "The old dog Tom ran to the tree. Lily was happy. The old dog Tom ran";
-constexpr double most_of_it = 0.5;  // of a head's weight
-constexpr double tenth_of_it = 0.1; // an induction head has this much or more
+constexpr double most_of_it = 0.5, tenth_of_it = 0.1; // of a head's weight; an induction head has a tenth or more
 
 struct Measured {
     Trained file;
     HeadScores scores;
 };
-
-std::string head_name(const HeadScores& scores, int head) {
-    return text("layer ", head / scores.heads, " head ", head % scores.heads);
-}
-
-// The score minus the control. The score for the previous token needs no control.
-Vector over_control(const HeadScores& scores, HeadKind kind, int head) {
-    const Vector& score = scores.score[kind][head];
-    return kind == HeadKind::previous ? score : minus(score, scores.control[kind][head]);
-}
-
-// Every second value. One half selects a head and the other half measures it, so the selection does not bias the score.
-Vector half_of(const Vector& values, std::size_t first) {
-    Vector out;
-    for (std::size_t i = first; i < values.size(); i += 2) out.push_back(values[i]);
-    return out;
-}
-
-// The head of the highest score, and its values on the sequences that did not select it.
-struct Best {
-    int head = 0;
-    Share score;
-    Mean over; // over the control; for previous, over the uniform weight
-};
-
-Best best_of(const HeadScores& scores, HeadKind kind) {
-    Best best;
-    double most = -HUGE_VAL;
-    for (int head = 0; head < scores.count(); ++head)
-        if (const double mean = mean_of(half_of(over_control(scores, kind, head), 0)).mean; mean > most)
-            most = mean, best.head = head;
-    best.score = share_of(half_of(scores.score[kind][best.head], 1));
-    best.over = mean_of(half_of(over_control(scores, kind, best.head), 1));
-    if (kind == HeadKind::previous) best.over.mean -= scores.uniform[kind];
-    return best;
-}
-
-// The best, and the cases that chance does not tell from it.
-std::string one_of(const std::vector<std::string>& names) {
-    std::string out;
-    for (const std::string& name : names) append(out, name, " or ");
-    return names.size() == 1 ? out : out + " (undecided which)";
-}
-
-// The head with the highest score of a kind, and the heads that the sequences cannot tell from it.
-std::string highest(const HeadScores& scores, HeadKind kind) {
-    const int count = scores.count();
-    int best = 0;
-    for (int head = 1; head < count; ++head)
-        if (mean_of(over_control(scores, kind, head)).mean > mean_of(over_control(scores, kind, best)).mean)
-            best = head;
-    const Vector most = over_control(scores, kind, best);
-    std::vector<std::string> names;
-    for (int head = 0; head < count; ++head) {
-        const Vector less = minus(most, over_control(scores, kind, head));
-        if (head == best || above(mean_of(less).interval(), 0) != Verdict::held)
-            names.push_back(head_name(scores, head));
-    }
-    return one_of(names);
-}
-
-// ---- Tables and pictures ----------------------------------------------------------------------
 
 void add_heads(Figures& figures, const Measured& one) {
     const HeadScores& s = one.scores;
@@ -96,41 +32,23 @@ Picture scores_picture(const std::vector<Measured>& all, HeadKind kind) {
     int heads = 0, layers = 0;
     for (const Measured& one : all)
         heads = std::max(heads, one.scores.heads), layers = std::max(layers, one.scores.layers);
-    std::vector<std::pair<std::string, Mean>> highest_of_models;
     Mean most{-HUGE_VAL, 0};
+    std::string name;
     for (const Measured& one : all) {
-        std::string name;
-        Mean best{-HUGE_VAL, 0};
         Vector& row = map.values.emplace_back(layers * heads, std::nan(""));
         map.y_names.push_back(one.file.name);
         for (int head = 0; head < one.scores.count(); ++head) {
             const Mean score = mean_of(over_control(one.scores, kind, head));
             row[head / one.scores.heads * heads + head % one.scores.heads] = score.mean;
-            if (score.mean > best.mean) best = score, name = head_name(one.scores, head) + " of " + one.file.name;
+            if (score.mean > most.mean) most = score, name = head_name(one.scores, head) + " of " + one.file.name;
         }
-        if (best.mean > most.mean) most = best;
-        highest_of_models.emplace_back(name, best);
-    }
-    std::vector<std::string> names;
-    for (const auto& [name, score] : highest_of_models) {
-        const double less = most.mean - score.mean, half = std::hypot(most.half, score.half);
-        if (!(less > 0) || above({less - half, less + half}, 0) != Verdict::held) names.push_back(name);
     }
     for (int i = 0; i < layers * heads; ++i)
         map.x_names.push_back(i % heads == 0 ? text("layer ", i / heads) : std::string());
     return {text(name_of(kind), "-heads"),
-            text("The strongest ", name_of(kind), " head is ", one_of(names), ": an attention weight of ",
-                 figure(most.mean, 2), plain ? "" : " more than in the control"),
-            text("head, ", heads, " of each layer"), "weights", std::move(map)};
-}
-
-// A token as the label of an axis.
-std::string label_of(const Model& model, Token token) {
-    const Token one[] = {token};
-    if (token == model.start_of_text()) return "(start)";
-    std::string out = model.decode(one);
-    std::replace(out.begin(), out.end(), '\n', ' ');
-    return out.empty() ? text("#", token) : printable(out);
+            told("The strongest {} head: {}, {} {}{}", name_of(kind), name, map.value_label, figure(most.mean, 2),
+                 margin(most.half)),
+            told("head, {} of each layer", heads), "weights", map};
 }
 
 // All maps in one picture: a row of maps for each layer, a column for each head.
@@ -150,20 +68,6 @@ Picture tiles_of(const std::string& name, const HeadScores& shape, const std::ve
     return {"maps-" + name, title, "key: the tokens of the prompt, for each head", "query: the same tokens",
             std::move(map)};
 }
-
-Picture single_map(const std::string& name, const std::string& title, const AttentionMap& weights,
-                   const std::vector<std::string>& labels) {
-    return {name, title, "key", "query",
-            HeatMap{.values = weights,
-                    .blank = "masked",
-                    .value_label = "attention weight",
-                    .x_names = labels,
-                    .y_names = labels,
-                    .diverging = false,
-                    .square = true}};
-}
-
-// ---- The experiment ---------------------------------------------------------------------------
 
 void judge(const std::vector<Measured>& all, Result& result) {
     Figures table{
@@ -194,12 +98,11 @@ void judge(const std::vector<Measured>& all, Result& result) {
         add_row(gains, one.file.name, gain, name_of(cheaper));
         repeats.add(cheaper, one.file.name);
     }
-    result.answer = text("In ", before, " of ", all.size(),
-                         " models, one head gives most of its attention weight to the token before. ", induction,
-                         " of ", all.size(),
-                         " have an induction head, which attends to the token after an earlier copy of the current one "
-                         "(a tenth of its weight or more)",
-                         undecided > 0 ? text("; ", undecided, " are undecided") : std::string(), ".");
+    result.answer =
+        told("In {} of {} models, one head gives most of its attention weight to the token before. {} of {} have an "
+             "induction head, which attends to the token after an earlier copy of the current one (a tenth of its "
+             "weight or more); {} are undecided.",
+             before, all.size(), induction, all.size(), undecided);
     expectations.write_to(result);
     result.tables.insert(
         result.tables.begin(),
@@ -217,11 +120,11 @@ struct Shown {
 void show(const Measured& one, const Model& model, const std::vector<Token>& tokens, OfKinds<Shown>& shown,
           Result& result) {
     const std::vector<AttentionMap> maps = attention_maps(model, tokens);
+    const Best before = best_of(one.scores, HeadKind::previous);
     result.pictures.push_back(
         tiles_of(one.file.name, one.scores, maps,
-                 text(one.file.name, ", all heads: ", highest(one.scores, HeadKind::previous),
-                      " attends most to the token before (weight ",
-                      figure(best_of(one.scores, HeadKind::previous).score.mean, 2), " on random tokens)")));
+                 told("{}, all heads. {} attends most to the token before (weight {} on random tokens)", one.file.name,
+                      head_name(one.scores, before.head), figure(before.score.mean, 2))));
     std::vector<std::string> labels;
     for (const Token token : tokens) labels.push_back(label_of(model, token));
     for (const HeadKind kind : head_kinds) {
@@ -229,10 +132,17 @@ void show(const Measured& one, const Model& model, const std::vector<Token>& tok
         Shown& slot = shown[kind];
         if (best.over.mean <= slot.score) continue;
         slot.score = best.over.mean;
-        slot.picture = single_map(text("prompt-", name_of(kind)),
-                                  text("The strongest ", name_of(kind), " head on a sentence: ", one.file.name, ", ",
-                                       head_name(one.scores, best.head)),
-                                  maps[best.head], labels);
+        HeatMap map{.values = maps[best.head],
+                    .blank = "masked",
+                    .value_label = "attention weight",
+                    .x_names = labels,
+                    .y_names = labels,
+                    .diverging = false,
+                    .square = true};
+        slot.picture = {text("prompt-", name_of(kind)),
+                        told("The strongest {} head on a sentence: {}, {}", name_of(kind), one.file.name,
+                             head_name(one.scores, best.head)),
+                        "key", "query", std::move(map)};
     }
 }
 
@@ -262,17 +172,16 @@ Result run(const Request& request) {
     result.pictures.insert(result.pictures.begin(), std::make_move_iterator(first.begin()),
                            std::make_move_iterator(first.end()));
     result.notes = {
-        text("Scores: ", plan.sequences, " sequences of ", plan.shortest, " to ", plan.longest,
-             " different random tokens, each repeated once. previous-token is the mean weight on the token before. "
-             "duplicate-token is the weight on the earlier copy of the token, and induction the weight on the token "
-             "after that copy (prefix matching in Olsson et al. 2022); both are of queries in the second half. A head "
-             "with 1 does nothing else. uniform is the score of equal attention to all tokens. control is the score of "
-             "the same queries and keys if the first half has other tokens: a head that looks back by a fixed distance "
-             "gets it."),
+        told(
+            "Scores: {} sequences of {} to {} different random tokens, each repeated once. previous-token is the mean "
+            "weight on the token before. duplicate-token is the weight on the earlier copy of the token, and induction "
+            "the weight on the token after that copy (prefix matching in Olsson et al. 2022); both are of queries in "
+            "the second half. uniform is the score of equal attention to all tokens. control is the score of the same "
+            "queries and keys if the first half has other tokens: a head that looks back by a fixed distance gets it.",
+            plan.sequences, plan.shortest, plan.longest),
         "The best head of each kind is chosen on every second sequence and measured on the others. Intervals are over "
-        "sequences: Wilson's for scores, which stay in [0, 1], and Student's for differences. Chance is the control, "
-        "and uniform for previous-token heads. One file of each encoding says nothing about other seeds.",
-        text("The maps show the attention weights of a pass over \"", prompt, "\". --prompt and --model show others.")};
+        "sequences: Wilson's for scores, Student's for differences. One file says nothing about other seeds.",
+        told("The maps show the attention weights of a pass over \"{}\". --prompt and --model show others.", prompt)};
     return result;
 }
 

@@ -148,4 +148,44 @@ HeadScores head_scores(const Model& model, const RepetitionPlan& plan, std::uint
     return out;
 }
 
+std::string head_name(const HeadScores& scores, int head) {
+    return text("layer ", head / scores.heads, " head ", head % scores.heads);
+}
+
+Vector over_control(const HeadScores& scores, HeadKind kind, int head) {
+    const Vector& score = scores.score[kind][head];
+    return kind == HeadKind::previous ? score : minus(score, scores.control[kind][head]);
+}
+
+namespace {
+
+// Every second value. One half selects a head and the other half measures it, so the selection does not bias the score.
+Vector half_of(const Vector& values, std::size_t first) {
+    Vector out;
+    for (std::size_t i = first; i < values.size(); i += 2) out.push_back(values[i]);
+    return out;
+}
+
+} // namespace
+
+Best best_of(const HeadScores& scores, HeadKind kind) {
+    Best best;
+    double most = -HUGE_VAL;
+    for (int head = 0; head < scores.count(); ++head)
+        if (const double mean = mean_of(half_of(over_control(scores, kind, head), 0)).mean; mean > most)
+            most = mean, best.head = head;
+    best.score = share_of(half_of(scores.score[kind][best.head], 1));
+    best.over = mean_of(half_of(over_control(scores, kind, best.head), 1));
+    if (kind == HeadKind::previous) best.over.mean -= scores.uniform[kind];
+    return best;
+}
+
+std::string label_of(const Model& model, Token token) {
+    const Token one[] = {token};
+    if (token == model.start_of_text()) return "(start)";
+    std::string out = model.decode(one);
+    std::replace(out.begin(), out.end(), '\n', ' ');
+    return out.empty() ? text("#", token) : printable(out);
+}
+
 } // namespace ordo::lab

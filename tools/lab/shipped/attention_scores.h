@@ -46,4 +46,20 @@ struct HeadScores {
 HeadScores head_scores(
     const Model& model, const RepetitionPlan& plan, std::uint64_t seed, const std::function<void()>& progress = [] {});
 
+// "layer 1 head 2"
+std::string head_name(const HeadScores& scores, int head);
+// The score minus the control. The score for the previous token needs no control.
+Vector over_control(const HeadScores& scores, HeadKind kind, int head);
+
+// The head of the highest score on every second sequence, and its values on the others.
+struct Best {
+    int head = 0;
+    Share score;
+    Mean over; // over the control; for previous, over the uniform weight
+};
+Best best_of(const HeadScores& scores, HeadKind kind);
+
+// A token as the label of an axis.
+std::string label_of(const Model& model, Token token);
+
 } // namespace ordo::lab

@@ -1,110 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Rotary weights beyond their trained length: the gain from scaled frequencies without training.
-#include "tools/lab/shipped/extrapolation.h"
+#include "tools/lab/shipped/extension_costs.h"
+#include "tools/lab/study/answers.h"
 
 namespace ordo::lab {
 namespace {
-
-constexpr int multiples[] = {1, 2, 4, 8}; // of the trained length
-constexpr int most_multiple = 8;
-
-// A scaling method: the suffix after the trained spec, followed by the factor if the method takes one.
-struct Method {
-    const char *name, *suffix;
-    bool takes_factor;
-};
-constexpr Method methods[] = {
-    {"none", "", false},
-    {"linear", ",scaling=linear,factor=", true},
-    {"ntk", ",scaling=ntk,factor=", true},
-    {"yarn", ",scaling=yarn,factor=", true},
-    {"dynamic", ",scaling=dynamic,factor=2", false},
-    {"p-rope", ",keep=0.75", false},
-};
-constexpr std::size_t none = 0, linear = 1, ntk = 2, yarn = 3, p_rope = 5;
-
-// Nats of documents: a sum and a count for each document.
-struct Costs {
-    Vector sums, counts;
-    double mean() const { return mean_of_sums(sums, counts).mean; }
-};
-struct AtLength {
-    Costs whole, last;
-};
-// [method][multiple]. For methods with a factor: `fitted` uses the factor for the length, `greatest` the largest factor
-// at every length.
-struct Measured {
-    Trained file;
-    std::map<std::pair<std::size_t, int>, AtLength> fitted, greatest;
-};
-
-// The extra cost of `over` compared with `under` on the same tokens.
-Mean paired(const Costs& over, const Costs& under) {
-    return mean_of_sums(minus(over.sums, under.sums), over.counts);
-}
-
-// ---- Measuring --------------------------------------------------------------------------------
-
-Costs by_document(const Vector& values, const std::vector<int>& documents) {
-    Costs out;
-    for (std::size_t i = 0; i < values.size(); ++i) {
-        if (i == 0 || documents[i] != documents[i - 1]) out.sums.push_back(0), out.counts.push_back(0);
-        out.sums.back() += values[i], ++out.counts.back();
-    }
-    return out;
-}
-
-AtLength measure(const Model& model, std::span<const tools::Document> documents, int trained, int length) {
-    const WindowPlan plan{.lengths = {trained, most_multiple * trained}, .step = trained, .tail = trained / 2};
-    const WindowLosses losses = measure_windows(model, documents, plan, length);
-    return {by_document(losses.whole, losses.whole_documents), by_document(losses.last, losses.last_documents)};
-}
-
-std::string spec_of(const Trained& file, const Method& method, int factor) {
-    // A spec without parameters has no colon yet.
-    std::string suffix = method.suffix;
-    if (method.takes_factor) suffix += std::to_string(factor);
-    if (!suffix.empty() && file.encoding.find(':') == std::string::npos) suffix[0] = ':';
-    return file.encoding + suffix;
-}
-
-Model load(const Trained& file, const Method& method, int factor) {
-    LoadOptions options;
-    options.encoding = spec_of(file, method, factor);
-    options.force_encoding = true;
-    return Model::load(file.file, options);
-}
-
-Measured measure_file(const Trained& file, const Text& held, const Request& request) {
-    Measured out{file, {}, {}};
-    std::vector<tools::Document> documents;
-    const std::size_t most = request.quick ? 3 : 1000;
-    {
-        const Model model = Model::load(file.file);
-        for (tools::Document& document : documents_of(held, model))
-            if (static_cast<int>(document.tokens.size()) >= most_multiple * file.context && documents.size() < most)
-                documents.push_back(std::move(document));
-    }
-    if (documents.size() < 2)
-        fail(ErrorCode::usage, held.name, ": expected two documents of ", most_multiple * file.context,
-             " tokens or more, found ", documents.size());
-    for (std::size_t m = 0; m < std::size(methods); ++m) {
-        std::map<int, Model> models; // by factor
-        const auto at = [&](int factor, int multiple) {
-            request.progress(text(file.name, " with ", methods[m].name, " at ", multiple, "x"));
-            if (!models.contains(factor)) models.emplace(factor, load(file, methods[m], factor));
-            return measure(models.at(factor), documents, file.context, multiple * file.context);
-        };
-        for (const int multiple : multiples) {
-            out.greatest[{m, multiple}] = at(most_multiple, multiple);
-            const bool same = !methods[m].takes_factor || multiple == most_multiple;
-            out.fitted[{m, multiple}] = same            ? out.greatest[{m, multiple}]
-                                        : multiple == 1 ? out.fitted[{none, 1}] // a factor of 1 scales nothing
-                                                        : at(multiple, multiple);
-        }
-    }
-    return out;
-}
 
 // ---- Tables and pictures ----------------------------------------------------------------------
 
@@ -113,7 +13,7 @@ const char* better_or_not(const Mean& more) {
     return worded(above(more.interval(), 0), "worse", "better", "undecided");
 }
 
-void add_rows(Figures& figures, const Measured& one) {
+void add_rows(Figures& figures, const Extension& one) {
     for (const auto& [name, all] : {std::pair{"of the length", &one.fitted}, {"8", &one.greatest}})
         for (std::size_t m = 0; m < std::size(methods); ++m) {
             if (all == &one.greatest && !methods[m].takes_factor) continue; // the same curve
@@ -127,121 +27,83 @@ void add_rows(Figures& figures, const Measured& one) {
         }
 }
 
-// The methods that differ from no scaling, for a title.
-std::string better_methods(const Measured& one, bool fitted) {
-    std::string out;
-    const auto& all = fitted ? one.fitted : one.greatest;
-    for (std::size_t m = 1; m < std::size(methods); ++m)
-        if (paired(all.at({m, most_multiple}).last, all.at({none, most_multiple}).last).high() < 0)
-            append(out, methods[m].name);
-    return out.empty() ? "no method differs from no scaling by more than chance"
-                       : out + (out.find(",") == std::string::npos ? " beats" : " beat") + " no scaling";
-}
-
-Picture picture_of(const Measured& one, bool fitted) {
+Picture picture_of(const Extension& one, bool fitted) {
     Curves curves{.log_x = true, .log_y = true};
+    Names names;
     for (std::size_t m = 0; m < std::size(methods); ++m) {
-        Series& curve = curves.add(m == none ? "no scaling" : methods[m].name, Series::Style::line_points);
+        names.emplace_back(m == none ? "no scaling" : methods[m].name);
+        Series& curve = curves.add(names.back(), Series::Style::line_points);
         for (const int multiple : multiples)
             curve.add(multiple, std::exp((fitted ? one.fitted : one.greatest).at({m, multiple}).last.mean()));
     }
     return {one.file.name + (fitted ? "-fitted" : "-factor-8"),
-            text(one.file.name,
-                 fitted ? ", scaled by the length of the window: at " : ", scaled by 8 at every length: at ",
-                 most_multiple, "x, ", better_methods(one, fitted)),
-            text("window, in trained lengths of ", one.file.context, " tokens"),
-            text("perplexity of the last ", one.file.context / 2, " tokens"), std::move(curves)};
+            told("{}, scaled by {}: perplexity at {}x {}", one.file.name,
+                 fitted ? "the length of the window" : "8 at every length", most_multiple,
+                 ends_of(names, [&](std::size_t m) { return curves.series[m].y.back(); })),
+            told("window, in trained lengths of {} tokens", one.file.context),
+            told("perplexity of the last {} tokens", one.file.context / 2), curves};
 }
 
 // ---- Expectations ------------------------------------------------------------------------------
 
-void judge(const std::vector<Measured>& all, Result& result) {
+void judge(const std::vector<Extension>& all, Result& result) {
     Expectations expectations;
-    Judgement& rises = expectations.expect(
-        "Without scaling the last tokens cost more at 2, 4 and 8 times the trained length than at it.");
-    Judgement& ntk_first =
-        expectations.expect("ntk with the factor of the length costs less than linear, at each length beyond the "
-                            "trained one: it keeps the fast pairs, on which the weights rely (bloc97 2023).");
-    Judgement& yarn_first = expectations.expect("yarn with the factor of the length costs less than linear, at each "
-                                                "length beyond the trained one (Peng et al. 2023).");
-    Judgement& linear_costs =
-        expectations.expect("At the trained length itself, linear scaling by 8 costs more than no scaling.");
-    Judgement& p_costs = expectations.expect("Without training, p-RoPE costs more than no scaling at the trained "
-                                             "length: training gave its slowest pairs a position.");
-    for (const Measured& one : all) {
-        const auto last = [&](const auto& side, std::size_t m, int multiple) -> const Costs& {
-            return side.at({m, multiple}).last;
+    const auto expect = [&](const char* sentence, std::initializer_list<int> at, const auto& verdict) {
+        Judgement& cases = expectations.expect(sentence);
+        for (const Extension& one : all)
+            for (const int multiple : at) cases.add(verdict(one, multiple), told("{} at {}x", one.file.name, multiple));
+    };
+    const auto cheaper = [](std::size_t method) { // than linear
+        return [method](const Extension& one, int multiple) {
+            return below(
+                paired(one.fitted.at({method, multiple}).last, one.fitted.at({linear, multiple}).last).interval(), 0);
         };
-        for (const int multiple : {2, 4, 8}) {
-            const std::string name = text(one.file.name, " at ", multiple, "x");
-            const Mean rise = paired(last(one.fitted, none, multiple), last(one.fitted, none, 1));
-            rises.add(above(rise.interval(), 0), name);
-            const Costs& straight = last(one.fitted, linear, multiple);
-            ntk_first.add(below(paired(last(one.fitted, ntk, multiple), straight).interval(), 0), name);
-            yarn_first.add(below(paired(last(one.fitted, yarn, multiple), straight).interval(), 0), name);
-        }
-        const Costs& plain = last(one.fitted, none, 1);
-        linear_costs.add(above(paired(last(one.greatest, linear, 1), plain).interval(), 0), one.file.name);
-        p_costs.add(above(paired(last(one.fitted, p_rope, 1), plain).interval(), 0), one.file.name);
-    }
+    };
+    const auto dearer = [](const AtLength& over, const AtLength& under) {
+        return above(paired(over.last, under.last).interval(), 0);
+    };
+    expect("Without scaling the last tokens cost more at 2, 4 and 8 times the trained length than at it.", {2, 4, 8},
+           [&](const Extension& one, int multiple) {
+               return dearer(one.fitted.at({none, multiple}), one.fitted.at({none, 1}));
+           });
+    expect("ntk with the factor of the length costs less than linear, at each length beyond the trained one: it keeps "
+           "the fast pairs, on which the weights rely (bloc97 2023).",
+           {2, 4, 8}, cheaper(ntk));
+    expect("yarn with the factor of the length costs less than linear, at each length beyond the trained one (Peng et "
+           "al. 2023).",
+           {2, 4, 8}, cheaper(yarn));
+    expect("At the trained length itself, linear scaling by 8 costs more than no scaling.", {1},
+           [&](const Extension& one, int) {
+               return dearer(one.greatest.at({linear, 1}), one.fitted.at({none, 1}));
+           });
+    expect("Without training, p-RoPE costs more than no scaling at the trained length: training gave its slowest pairs "
+           "a position.",
+           {1}, [&](const Extension& one, int) {
+               return dearer(one.fitted.at({p_rope, 1}), one.fitted.at({none, 1}));
+           });
     expectations.write_to(result);
 }
 
-// The best method at a length, and whether it differs from the next.
-std::string best_sentence(const Measured& one, int multiple) {
+// The methods at a length, the best first.
+std::string ranking_of(const Extension& one, int multiple) {
     const auto last = [&](std::size_t m) -> const Costs& { return one.fitted.at({m, multiple}).last; };
     Vector means;
     for (std::size_t m = 0; m < std::size(methods); ++m) means.push_back(last(m).mean());
     const std::vector<std::size_t> order = ranked(means);
     std::string ranking;
-    for (const std::size_t m : order)
-        append(ranking, text(m == none ? "no scaling" : methods[m].name, " ", figure(std::exp(last(m).mean()), 4)));
+    for (const std::size_t m : order) append(ranking, told("{} {}", methods[m].name, figure(std::exp(means[m]), 4)));
     const Mean ahead = paired(last(order[1]), last(order[0]));
-    return text(
-        one.file.name, " at ", multiple, "x, perplexity, the best first: ", ranking,
-        ". The first is ahead of the second by ", figure(ahead.mean, 2), " +- ", figure(ahead.half, 2),
-        " nats: ", above(ahead.interval(), 0) == Verdict::held ? "more than chance." : "undecided which is better.");
-}
-
-// The best scaling at the longest windows, compared with none, and its cost at the trained length.
-std::string answer_of(const Measured& one) {
-    const auto last = [&](std::size_t m, int multiple) -> const Costs& { return one.fitted.at({m, multiple}).last; };
-    std::size_t best = none;
-    for (std::size_t m = 0; m < std::size(methods); ++m)
-        if (last(m, most_multiple).mean() < last(best, most_multiple).mean()) best = m;
-    const auto perplexity = [&](std::size_t m, int multiple) { return figure(std::exp(last(m, multiple).mean())); };
-    const std::string plain =
-        text("perplexity rises from ", perplexity(none, 1), " to ", perplexity(none, most_multiple));
-    if (best == none)
-        return text("At ", most_multiple, " times the trained length no scaling helps: ", plain, " without it.");
-    return text("At ", most_multiple, " times the trained length ", plain, " without scaling. ", methods[best].name,
-                " is the best scaling: it has ", perplexity(best, most_multiple),
-                ". At twice the length, the values are ", perplexity(none, 2), " and ", perplexity(best, 2), ".");
+    return told("{} at {}x, perplexity of the last tokens: {}. The first is ahead of the second by {}{} nats ({}).",
+                one.file.name, multiple, ranking, figure(ahead.mean, 2), margin(ahead.half, 2),
+                name_of(above(ahead.interval(), 0)));
 }
 
 // ---- The experiment ---------------------------------------------------------------------------
 
-std::vector<Trained> rotary_models(const Request& request) {
-    std::vector<Trained> out;
-    for (Trained& file : trained_models(request)) {
-        const bool plain = (file.encoding == "rope" || file.encoding.starts_with("rope:")) &&
-                           file.encoding.find_first_of("+(;") == std::string::npos &&
-                           file.encoding.find("scaling=") == std::string::npos &&
-                           file.encoding.find("keep=") == std::string::npos;
-        if (plain)
-            out.push_back(std::move(file));
-        else if (request.arguments.has("model"))
-            fail(ErrorCode::usage, "lab: extension: ", file.name,
-                 ": expected weights trained with rope, unscaled, found ", file.encoding);
-    }
-    if (out.empty()) fail(ErrorCode::io, "lab: extension: no weights trained with rope found; give --model FILE");
-    return out;
-}
-
 Result run(const Request& request) {
     const Text held = held_out(request);
     Result result;
-    std::vector<Measured> all;
+    std::vector<Extension> all;
     Figures figures{
         {"model", "method", "factor", "of_trained", "ppl_last", "ppl_whole", "nats_over_none", "half", "verdict"},
         {},
@@ -250,25 +112,28 @@ Result run(const Request& request) {
         all.push_back(measure_file(file, held, request));
         add_rows(figures, all.back());
         for (const bool fitted : {true, false}) result.pictures.push_back(picture_of(all.back(), fitted));
-        for (const int multiple : {2, 8}) result.found.push_back(best_sentence(all.back(), multiple));
+        for (const int multiple : {2, 8}) result.found.push_back(ranking_of(all.back(), multiple));
     }
     judge(all, result);
-    result.answer = answer_of(all[0]);
+    result.answer = told("Without scaling, perplexity rises from {} to {} at {} times the trained length. {}",
+                         figure(std::exp(all[0].fitted.at({none, 1}).last.mean())),
+                         figure(std::exp(all[0].fitted.at({none, most_multiple}).last.mean())), most_multiple,
+                         ranking_of(all[0], most_multiple));
     result.tables = {{"lengths",
                       "Perplexity by length and method, and the extra cost of the last tokens over no scaling",
                       std::move(figures)}};
-    const std::size_t documents = all[0].fitted.begin()->second.last.sums.size();
     result.notes = {
-        text("Only the frequencies change; the weights stay. factor: \"of the length\" is the window over the trained "
+        told("Only the frequencies change; the weights stay. factor: \"of the length\" is the window over the trained "
              "length, and 8 is the same at every length. dynamic (factor 2) follows the length by itself. p-rope "
-             "(keep=0.75: the slowest quarter of the pairs does not rotate) has no factor. Text: ",
-             held.name, "."),
+             "(keep=0.75: the slowest quarter of the pairs does not rotate) has no factor. Text: {}.",
+             held.name),
         "ppl_last is of the same tokens at every length, before the same ends, each with at least half a trained "
         "length before it. ppl_whole is of disjoint windows; at short lengths, more of their tokens have little text "
         "before them.",
-        text("half is half of the 95 % interval of the difference on the same tokens, Student's over the ", documents,
-             " documents that are long enough; the result is undecided if it contains zero. One trained model and one "
-             "text say nothing about others.")};
+        told("half is half of the 95 % interval of the difference on the same tokens, Student's over the {} documents "
+             "that are long enough; the result is undecided if it contains zero. One trained model and one text say "
+             "nothing about others.",
+             all[0].fitted.begin()->second.last.sums.size())};
     return result;
 }
 

@@ -2,30 +2,10 @@
 // Perplexity in windows shorter and longer than the trained length, on the same tokens at every length.
 // Press, Smith and Lewis 2022, "Train Short, Test Long", arXiv 2108.12409, first asked this question.
 #include "tools/lab/shipped/extrapolation.h"
+#include "tools/lab/study/answers.h"
 
 namespace ordo::lab {
 namespace {
-
-// Multiples of the trained context.
-constexpr double multiples[] = {0.25, 0.5, 1, 2, 4, 8};
-
-std::vector<int> lengths_of(const Request& request, const std::string& model, int context) {
-    std::vector<int> lengths;
-    if (!request.arguments.has("length"))
-        for (const double multiple : multiples) lengths.push_back(std::max(2, static_cast<int>(multiple * context)));
-    else
-        for (const std::int64_t length : request.arguments.integers("length")) lengths.push_back(length);
-    for (std::size_t i = 0; i < lengths.size(); ++i)
-        if (i == 0 && lengths[i] < 2)
-            fail(ErrorCode::usage, "option --length: expected lengths of 2 tokens or more, found ", lengths[i]);
-        else if (i > 0 && (lengths[i] <= lengths[i - 1] || lengths[i] % lengths[i - 1] != 0))
-            fail(ErrorCode::usage, "option --length: expected each a multiple of the one before, found ", lengths[i],
-                 " after ", lengths[i - 1]);
-    if (std::find(lengths.begin(), lengths.end(), context) == lengths.end())
-        fail(ErrorCode::usage, "option --length: expected the ", context, " that ", model,
-             " was trained on among them, found only others");
-    return lengths;
-}
 
 // A row for each length and kind of window, with errors.
 void add_rows(Figures& figures, const Extrapolation& one, int length) {
@@ -74,21 +54,6 @@ Figures by_position(std::span<const Extrapolation> all) {
     return figures;
 }
 
-// The models whose tokens cost more in the longest windows than at the trained length, by the interval over documents.
-std::string who_rises(std::span<const Extrapolation> all, bool last) {
-    int more = 0, less = 0, undecided = 0;
-    for (const Extrapolation& one : all) {
-        const std::map<int, Vector>& values = one.losses(last);
-        const auto near = values.find(one.context);
-        if (near == values.end() || values.rbegin()->first <= one.context) continue;
-        const Vector over = minus(values.rbegin()->second, near->second);
-        const Verdict verdict = above(mean_of_clusters(over, one.documents(last)).interval(), 0);
-        ++(verdict == Verdict::held ? more : verdict == Verdict::missed ? less : undecided);
-    }
-    return text("higher in the longest windows than at the trained length for ", more, ", lower for ", less,
-                ", undecided for ", undecided);
-}
-
 // Nats more than at the trained length, by the window's length over the trained one. Empty if that was not measured.
 std::map<double, double> rises_of(const Extrapolation& one, bool last) {
     const auto& values = one.losses(last);
@@ -100,13 +65,12 @@ std::map<double, double> rises_of(const Extrapolation& one, bool last) {
 }
 
 // The best known encodings as curves; all are in the map.
-Picture curves_of(std::span<const Extrapolation> all) {
+Picture known_curves(std::span<const Extrapolation> all) {
     constexpr std::string_view known[] = {"none", "sinusoidal", "learned", "rope", "alibi", "t5"};
     Curves curves;
     curves.log_x = curves.log_y = true;
     for (const Extrapolation& one : all) {
-        if (all.size() > std::size(known) && std::find(std::begin(known), std::end(known), one.name) == std::end(known))
-            continue;
+        if (all.size() > std::size(known) && std::ranges::find(known, one.name) == std::end(known)) continue;
         Series& curve = curves.add(one.name, Series::Style::line_points);
         for (const auto& [length, nll] : one.last) curve.add(one.times(length), std::exp(sample_of(nll).mean()));
     }
@@ -140,46 +104,33 @@ void add_map(std::vector<Picture>& pictures, std::span<const Extrapolation> all,
             row.push_back(rises.contains(multiple) ? std::round(1000 * rises.at(multiple)) / 1000 : std::nan(""));
     }
     pictures.push_back({last ? "last-map" : "whole-map",
-                        text(last ? "Loss of the last tokens of a window less that at the trained length: "
-                                  : "Loss of whole windows less that at the trained length: ",
-                             who_rises(all, last)),
-                        "window, in trained lengths", "encoding", std::move(map)});
+                        told("Loss of {} less that at the trained length: at {}x {}",
+                             last ? "the last tokens of a window" : "whole windows", *lengths.rbegin(),
+                             ends_of(map.y_names, [&](std::size_t row) { return map.values[row].back(); })),
+                        "window, in trained lengths", "encoding", map});
 }
 
-// The models by the first length at which their perplexity rises by a quarter, or by their hold up to the longest.
+// The models by the first length at which their perplexity rises by a quarter; the others, by their rise at the longest
+// one that they accept.
 std::string answer_of(std::span<const Extrapolation> all) {
-    const double broken = std::log(1.25), steady = std::log(1.1);
     std::map<double, std::string> breaks;
-    std::string holds, rises, refuses;
-    double longest = 0;
+    std::string others;
     for (const Extrapolation& one : all) {
-        const std::string name = in_text(one.name);
-        const std::map<double, double> by_length = rises_of(one, true);
-        const auto breaking = std::find_if(by_length.begin(), by_length.end(),
-                                           [&](const auto& at) { return at.first > 1 && at.second > broken; });
-        if (one.refused != 0) append(refuses, name);
-        if (by_length.empty() || by_length.rbegin()->first <= 1) continue;
-        longest = std::max(longest, by_length.rbegin()->first);
-        if (breaking != by_length.end())
-            append(breaks[breaking->first], name);
-        else if (one.refused == 0)
-            append(by_length.rbegin()->second < steady ? holds : rises, name);
+        const std::map<double, double> rises = rises_of(one, true);
+        if (rises.empty() || rises.rbegin()->first <= 1) continue;
+        const auto breaking =
+            std::ranges::find_if(rises, [](const auto& at) { return at.first > 1 && at.second > std::log(1.25); });
+        if (breaking != rises.end())
+            append(breaks[breaking->first], in_text(one.name));
+        else
+            append(others, told("{} {} at {}x", in_text(one.name), figure(std::exp(rises.rbegin()->second), 3),
+                                rises.rbegin()->first));
     }
     std::string out;
-    for (const auto& [multiple, names] : breaks)
-        append(out,
-               text(out.empty() ? "Perplexity rises by a quarter or more at " : "at ",
-                    multiple == 2 ? std::string("twice") : text(multiple, " times"),
-                    out.empty() ? " the trained length with " : " with ", names),
-               "; ");
-    if (!out.empty()) out += ".";
-    const std::string steady_head =
-        text("Up to ", longest, " times the trained length it hardly rises (by less than a tenth) with ");
-    for (const auto& [head, names] : {std::pair{steady_head.c_str(), &holds},
-                                      {"In between: ", &rises},
-                                      {"Windows beyond its table are refused by ", &refuses}})
-        if (!names->empty()) append(out, text(head, *names, "."), " ");
-    return out.empty() ? "No model was measured beyond its trained length." : out;
+    for (const auto& [multiple, names] : breaks) append(out, told("{}x with {}", multiple, names), "; ");
+    return told("Perplexity rises by a quarter or more, compared with the trained length, at {}. With the others it is "
+                "multiplied by: {}.",
+                or_none(out), or_none(others));
 }
 
 Result run(const Request& request) {
@@ -207,17 +158,12 @@ Result run(const Request& request) {
                       "tokens at the trained length",
                       std::move(lengths)}};
     result.answer = answer_of(all);
-    result.pictures = {curves_of(all)};
+    result.pictures = {known_curves(all)};
     for (const bool last : {true, false}) add_map(result.pictures, all, last);
     judge(all, result);
-    if (std::any_of(all.begin(), all.end(), [](const Extrapolation& one) {
-            return one.last.contains(one.context) && one.last.rbegin()->first > one.context;
-        }))
-        result.found.insert(result.found.begin(),
-                            text("Perplexity of the last tokens of a window is ", who_rises(all, true), "."));
     result.notes = {
         "nll is the mean negative log-likelihood, in nats per token; ppl is the perplexity, e^nll; of_trained is the "
-        "window's length over the trained length.",
+        "window's length over the trained length. Windows beyond its table are refused by a trained table.",
         "window whole: documents are cut into disjoint windows. The same tokens are scored at every length; the first "
         "token of any window is not. window last: the last tokens before ends that are the same at every length. Each "
         "of them has the whole window before it, so a longer window can only help a model that can use it.",
@@ -226,9 +172,8 @@ Result run(const Request& request) {
         "In shorter whole windows, more tokens have little text before them. Perplexity therefore falls up to the "
         "trained length even for a model that cannot use more context.",
         "Models of this size show the shapes, not the published gaps, which are of 247M parameters on another text. "
-        "The paper measures last tokens with sliding windows (its tables 13 to 15): from 512 to 3072 tokens the "
-        "perplexity goes from 18.35 to 360.12 (sinusoidal), from 17.92 to 30.77 (T5 bias) and from 17.98 to 18.3 "
-        "(ALiBi). ALiBi's gain in whole windows is therefore that fewer tokens have little text before them."};
+        "The paper's last tokens (tables 13 to 15): from 512 to 3072 tokens the perplexity goes from 18.35 to 360.12 "
+        "(sinusoidal), from 17.92 to 30.77 (T5 bias) and from 17.98 to 18.3 (ALiBi)."};
     return result;
 }
 

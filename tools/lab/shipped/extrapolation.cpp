@@ -5,44 +5,29 @@ namespace ordo::lab {
 namespace {
 
 // One encoding at two multiples of the trained length, or two encodings at one.
-struct Expectation {
+struct Claim {
     enum class Kind { rises, holds, better, refuses } kind;
     std::string_view encoding, other; // other: only for better
     double multiple;
+    const char* sentence;
 };
 
 // Written before any measurement, from figure 1 of the ALiBi paper and from the formulas. Misses are reported and stay.
 // The margin came later, with the intervals, because no interval can show a loss of exactly zero. An empty name stands
 // for every encoding.
 constexpr double no_more = 0.05; // nats: a smaller increase counts as none
-constexpr Expectation expectations[] = {
-    {Expectation::Kind::rises, "", "", 0.25},
-    {Expectation::Kind::holds, "alibi", "", 8},
-    {Expectation::Kind::rises, "rope", "", 8},
-    {Expectation::Kind::rises, "sinusoidal", "", 8},
-    {Expectation::Kind::rises, "none", "", 8},
-    {Expectation::Kind::rises, "rotate-stretch", "", 8},
-    {Expectation::Kind::refuses, "learned", "", 2},
-    {Expectation::Kind::better, "alibi", "rope", 8},
-    {Expectation::Kind::better, "rope", "sinusoidal", 8},
-    {Expectation::Kind::better, "none", "sinusoidal", 8},
+constexpr Claim claims[] = {
+    {Claim::Kind::rises, "", "", 0.25, "With every encoding, the last tokens cost more at 0.25x than at 1x."},
+    {Claim::Kind::holds, "alibi", "", 8, "With alibi, they cost no more at 8x than at 1x, or by less than 0.05 nats."},
+    {Claim::Kind::rises, "rope", "", 8, "With rope, they cost more at 8x than at 1x."},
+    {Claim::Kind::rises, "sinusoidal", "", 8, "With sinusoidal, they cost more at 8x than at 1x."},
+    {Claim::Kind::rises, "none", "", 8, "Without an encoding, they cost more at 8x than at 1x."},
+    {Claim::Kind::rises, "rotate-stretch", "", 8, "With rotate-stretch, they cost more at 8x than at 1x."},
+    {Claim::Kind::refuses, "learned", "", 2, "learned stops at its table, before 2x."},
+    {Claim::Kind::better, "alibi", "rope", 8, "At 8x, the last tokens cost less with alibi than with rope."},
+    {Claim::Kind::better, "rope", "sinusoidal", 8, "At 8x, they cost less with rope than with sinusoidal."},
+    {Claim::Kind::better, "none", "sinusoidal", 8, "At 8x, they cost less without an encoding than with sinusoidal."},
 };
-
-std::string wording(const Expectation& e) {
-    const std::string name = e.encoding.empty() ? "every encoding" : std::string(e.encoding);
-    switch (e.kind) {
-    case Expectation::Kind::rises:
-        return text(name, ": the last tokens cost more at ", e.multiple, "x than at 1x");
-    case Expectation::Kind::holds:
-        return text(name, ": the last tokens cost no more at ", e.multiple, "x than at 1x, or by less than ", no_more,
-                    " nats");
-    case Expectation::Kind::better:
-        return text(name, ": the last tokens cost less than with ", e.other, " at ", e.multiple, "x");
-    case Expectation::Kind::refuses:
-        break;
-    }
-    return text(name, ": stops at its table, before ", e.multiple, "x");
-}
 
 // The last tokens at a multiple of the trained length; null if they were not measured.
 const Vector* last_at(const Extrapolation& one, double multiple) {
@@ -50,46 +35,29 @@ const Vector* last_at(const Extrapolation& one, double multiple) {
     return at == one.last.end() ? nullptr : &at->second;
 }
 
-struct Evidence {
-    Verdict verdict = Verdict::untested; // the largest of all cases
-    std::string figures;
-
-    void add(Verdict one, const std::string& figure) {
-        verdict = std::max(verdict, one);
-        append(figures, figure, "; ");
-    }
-    // Compares the same tokens at two lengths or with two models. The interval over their documents decides.
-    void compare(const std::string& name, const Vector& a, const Vector& b, const std::vector<int>& documents,
-                 Expectation::Kind kind) {
-        const Mean d = mean_of_clusters(minus(a, b), documents);
-        add(kind == Expectation::Kind::rises   ? above(d.interval(), 0)
-            : kind == Expectation::Kind::holds ? below(d.interval(), no_more)
-                                               : below(d.interval(), 0),
-            text(name, " ", figure(std::exp(sample_of(a).mean()), 4), " and ", figure(std::exp(sample_of(b).mean()), 4),
-                 ", in nats ", figure(d.mean, 2), margin(d.half)));
-    }
-};
-
-Evidence judge_one(const Expectation& e, std::span<const Extrapolation> all) {
-    Evidence out;
+// Adds the cases of a claim: the same tokens at two lengths or with two models. The interval over their documents
+// decides.
+void judge_one(const Claim& e, std::span<const Extrapolation> all, Judgement& judgement) {
     for (const Extrapolation& one : all) {
         if (!e.encoding.empty() && one.encoding != e.encoding) continue;
-        const Vector *far = last_at(one, e.multiple), *near = last_at(one, 1);
-        if (e.kind == Expectation::Kind::refuses) {
-            if (far)
-                out.add(Verdict::missed, text(one.name, " answered"));
-            else if (one.refused != 0)
-                out.add(Verdict::held, text(one.name, " refuses ", one.refused));
-        } else if (e.kind == Expectation::Kind::better) {
+        const auto compare = [&](const std::string& name, const Vector* a, const Vector* b) {
+            if (!a || !b || a->size() != b->size()) return;
+            const Mean d = mean_of_clusters(minus(*a, *b), one.last_documents);
+            judgement.add(e.kind == Claim::Kind::rises   ? above(d.interval(), 0)
+                          : e.kind == Claim::Kind::holds ? below(d.interval(), no_more)
+                                                         : below(d.interval(), 0),
+                          told("{} by {}{} nats", name, figure(d.mean, 2), margin(d.half)));
+        };
+        const Vector* far = last_at(one, e.multiple);
+        if (e.kind == Claim::Kind::refuses && (far || one.refused != 0))
+            judgement.add(far ? Verdict::missed : Verdict::held, one.name);
+        else if (e.kind == Claim::Kind::better) {
             for (const Extrapolation& other : all)
-                if (const Vector* theirs = other.encoding == e.other ? last_at(other, e.multiple) : nullptr;
-                    far && theirs && far->size() == theirs->size())
-                    out.compare(text(one.name, " and ", other.name), *far, *theirs, one.last_documents, e.kind);
-        } else if (far && near) {
-            out.compare(text(one.name, " at ", e.multiple, "x and 1x"), *far, *near, one.last_documents, e.kind);
-        }
+                if (other.encoding == e.other)
+                    compare(told("{} less {}", one.name, other.name), far, last_at(other, e.multiple));
+        } else if (e.kind != Claim::Kind::refuses)
+            compare(one.name, far, last_at(one, 1));
     }
-    return out;
 }
 
 // Press et al. 2022, appendix, table 2 (figure 1, left): WikiText-103, 247M parameters, trained on 512 tokens, whole
@@ -149,28 +117,34 @@ Picture published_picture(std::span<const Extrapolation> all) {
 } // namespace
 
 void judge(std::span<const Extrapolation> all, Result& result) {
-    int held = 0, tested = 0, undecided = 0;
-    std::vector<std::string> sentences;
-    for (const Expectation& e : expectations) {
-        result.expected.push_back(wording(e));
-        const Evidence evidence = judge_one(e, all);
-        if (evidence.verdict == Verdict::untested) continue;
-        ++tested;
-        held += evidence.verdict == Verdict::held;
-        undecided += evidence.verdict == Verdict::undecided;
-        const char* verdict = worded(evidence.verdict, "As expected, ", "MISSED: expected ",
-                                     "Undecided (the interval over documents contains the bound): expected ");
-        sentences.push_back(text(verdict, wording(e), " (perplexities: ", evidence.figures, ")."));
-    }
-    result.found.push_back(
-        tested > 0 ? text(held, " of ", tested, " expectations came true, and ", undecided, " are undecided.")
-                   : std::string("None of the expectations could be tested with these models and lengths."));
-    result.found.insert(result.found.end(), sentences.begin(), sentences.end());
+    Expectations expectations;
+    for (const Claim& one : claims)
+        judge_one(one, all, expectations.expect(one.sentence, ": these models and lengths do not ask it"));
+    expectations.write_to(result);
     result.tables.push_back({"published",
                              "Published, for the shape: perplexity of whole windows by their length, trained on 512 "
                              "tokens of WikiText-103, 247M parameters (Press et al. 2022, arXiv 2108.12409, table 2)",
                              published()});
     result.pictures.push_back(published_picture(all));
+}
+
+std::vector<int> lengths_of(const Request& request, const std::string& model, int context) {
+    std::vector<int> lengths;
+    if (!request.arguments.has("length"))
+        for (const double multiple : {0.25, 0.5, 1.0, 2.0, 4.0, 8.0})
+            lengths.push_back(std::max(2, static_cast<int>(multiple * context)));
+    else
+        for (const std::int64_t length : request.arguments.integers("length")) lengths.push_back(length);
+    for (std::size_t i = 0; i < lengths.size(); ++i)
+        if (i == 0 && lengths[i] < 2)
+            fail(ErrorCode::usage, "option --length: expected lengths of 2 tokens or more, found ", lengths[i]);
+        else if (i > 0 && (lengths[i] <= lengths[i - 1] || lengths[i] % lengths[i - 1] != 0))
+            fail(ErrorCode::usage, "option --length: expected each a multiple of the one before, found ", lengths[i],
+                 " after ", lengths[i - 1]);
+    if (std::find(lengths.begin(), lengths.end(), context) == lengths.end())
+        fail(ErrorCode::usage, "option --length: expected the ", context, " that ", model,
+             " was trained on among them, found only others");
+    return lengths;
 }
 
 // ---- The same tokens, predicted in windows of several lengths ----------------------------------

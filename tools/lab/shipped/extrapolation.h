@@ -26,6 +26,10 @@ struct Extrapolation {
     const std::vector<int>& documents(bool of_last) const { return of_last ? last_documents : whole_documents; }
 };
 
+// The lengths of --length, or 1/4 to 8 times the context of a model. Throws Error(usage) for lengths that do not divide
+// one another or lack the context.
+std::vector<int> lengths_of(const Request& request, const std::string& model, int context);
+
 struct WindowPlan {
     std::vector<int> lengths;     // ascending; each is a multiple of the one before
     int step = 64;                // tokens from one end of a window to the next, for the scores of last tokens

@@ -123,21 +123,15 @@ Result run(const Request& request) {
     for (const Trained& trained : models) run_one(trained, others, request, held, swaps);
 
     Result result;
-    result.answer = swaps.swapped == 0
-                        ? std::string("No weights can run with another encoding here.")
-                        : text("Nearly always they predict worse: ", swaps.dearer, " of ", swaps.swapped,
-                               " swaps do, by up to ", figure(swaps.most, 2), " nats per token (", swaps.most_pair,
-                               "). The smallest change is ", figure(swaps.least, 2), " (", swaps.least_pair, ").");
-    if (2 * swaps.dearer < swaps.swapped) result.answer.replace(0, std::string("Nearly always").size(), "Sometimes");
-    result.found = {text(
-        swaps.dearer, " of ", swaps.swapped,
-        " swaps predict the text worse than the weights' own encoding, by more than the 95 % interval over documents; ",
-        swaps.cheaper, " predict it better, and ", swaps.swapped - swaps.dearer - swaps.cheaper, " are undecided.")};
-    result.found.push_back(text(swaps.refused.rows.size(),
-                                " pairs cannot run at all, because the weights lack the tensors or the "
-                                "dimensions of the other encoding; a table lists the reasons."));
-    result.found.push_back(text("Without --force-encoding, ", swaps.unforced_refused, " of ", swaps.unforced,
-                                " pairs of different encodings are refused."));
+    result.answer = told(
+        "{} of {} swaps predict worse than the weights' own encoding, by up to {} nats per token ({}). The smallest "
+        "change is {} ({}).",
+        swaps.dearer, swaps.swapped, figure(swaps.most, 2), swaps.most_pair, figure(swaps.least, 2), swaps.least_pair);
+    result.found = {told("By the 95 % interval over documents, {} of {} swaps predict worse and {} better; the others "
+                         "are undecided. {} pairs cannot run, because the weights lack tensors or dimensions.",
+                         swaps.dearer, swaps.swapped, swaps.cheaper, swaps.refused.rows.size()),
+                    told("Without --force-encoding, {} of {} pairs of different encodings are refused.",
+                         swaps.unforced_refused, swaps.unforced)};
     result.notes = {"nll is the mean negative log-likelihood, in nats per token; ppl is the perplexity, e^nll; "
                     "nll_over_own is the difference from the weights' own encoding, on the same tokens.",
                     "A swap shows how much the weights rely on their own encoding. It does not measure the quality of "

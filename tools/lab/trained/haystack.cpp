@@ -96,4 +96,14 @@ void Haystack::train(std::uint64_t seed, std::uint64_t number, int length, int n
     std::copy_n(text.begin(), length, tokens.begin());
 }
 
+Haystack haystack_of(const Model& model, const Text& text) {
+    std::vector<Token> hay;
+    for (const tools::Document& document : documents_of(text, model))
+        hay.insert(hay.end(), document.tokens.begin(), document.tokens.end());
+    return {hay, model.vocab_size(), model.start_of_text(), [&](Token token) {
+                const Token one[] = {token};
+                return model.decode(one);
+            }};
+}
+
 } // namespace ordo::lab

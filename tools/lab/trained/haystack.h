@@ -2,7 +2,7 @@
 // A retrieval task: a text contains key words followed by value words, and a question asks for the value of one key.
 #pragma once
 
-#include "tools/lab/study/prelude.h"
+#include "tools/lab/shipped/trained.h"
 
 namespace ordo::lab {
 
@@ -53,5 +53,8 @@ private:
     std::vector<Token> tokens_; // the originals
     std::vector<Token> hay_;    // by the new numbers
 };
+
+// Of a text, in the tokens of a model.
+Haystack haystack_of(const Model& model, const Text& text);
 
 } // namespace ordo::lab

@@ -64,13 +64,17 @@ inline constexpr const char* quarter_rope = "rope:width=4";
 std::vector<std::string> expected_of_tasks();
 // A sentence for each expectation, and one for the published order over all tasks.
 std::vector<std::string> outcomes_of(const TaskPlan& plan, const AllRuns& all);
-// The encodings that solved a task, in how many seeds and steps, and the encodings that did not.
+// In how many seeds and steps each encoding solved a task.
 std::string solvers_of(const TaskPlan& plan, std::size_t task, const std::vector<TaskRuns>& runs);
 
 // ---- Tables, pictures and sentences -----------------------------------------------------------
 
 inline constexpr const char* task_runs_file = "tasks-runs.csv"; // lab tasks --out writes runs_of_tasks() to it
 
+// The share of correct symbols.
+Share right_at(const TaskRuns& runs, std::size_t length);
+NamedFigures table_of(const TaskPlan& plan, std::size_t task, const std::vector<TaskRuns>& runs);
+Picture picture_of(const TaskPlan& plan, std::size_t task, const std::vector<TaskRuns>& runs);
 Result result_of_tasks(const TaskPlan& plan, const AllRuns& all);
 // A row for each run and length, with counts.
 NamedFigures runs_of_tasks(const TaskPlan& plan, const AllRuns& all);

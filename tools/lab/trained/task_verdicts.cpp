@@ -55,13 +55,11 @@ std::string order_over_tasks(const TaskPlan& plan, const AllRuns& all) {
         for (double& sum : sums) sum /= tasks;
         const Mean mean = mean_of(sums);
         append(pairs,
-               text(in_text(first), " over ", in_text(second), " ", fixed_text(mean.mean, 3), margin(mean.half), " on ",
-                    counted(tasks, "task"), ", ", name_of(above(mean.interval(), 0))),
+               told("{} over {} {}{}, tasks: {}, {}", in_text(first), in_text(second), fixed_text(mean.mean, 3),
+                    margin(mean.half), tasks, name_of(above(mean.interval(), 0))),
                "; ");
     }
-    return pairs.empty()
-               ? "The published order could not be tested: no two neighbours both solved a task in every seed."
-               : "The published order, mean share of correct symbols beyond the trained length: " + pairs + ".";
+    return told("The published order, mean share of correct symbols beyond the trained length: {}.", or_none(pairs));
 }
 
 // Exact match at far lengths, for encodings that solved the task in all seeds.
@@ -100,22 +98,11 @@ std::vector<std::string> outcomes_of(const TaskPlan& plan, const AllRuns& all) {
 }
 
 std::string solvers_of(const TaskPlan& plan, std::size_t task, const std::vector<TaskRuns>& runs) {
-    std::string all, some, none;
-    for (std::size_t e = 0; e < runs.size(); ++e) {
-        const int solved = solved_of(runs[e]);
-        const std::string name = in_text(plan.encodings[e]);
-        if (solved == plan.seeds)
-            append(all, text(name, " (", steps_of(runs[e]), " steps)"));
-        else if (solved > 0)
-            append(some, text(name, " (", solved, " of ", plan.seeds, " seeds)"));
-        else
-            append(none, name);
-    }
-    const bool one = plan.seeds == 1;
-    if (all.empty()) all = one ? "no encoding" : "no encoding in every seed";
-    return text(plan.tasks[task]->name, one ? ", one seed: solved by " : ": solved by ", all,
-                listed("; in part by ", some),
-                listed(text("; UNSOLVED after ", plan.tasks[task]->steps, " steps with "), none), ".");
+    std::string seeds;
+    for (std::size_t e = 0; e < runs.size(); ++e)
+        append(seeds, told("{} {} ({} steps)", in_text(plan.encodings[e]), solved_of(runs[e]), steps_of(runs[e])));
+    return told("{}, seeds of {} that solved it in at most {} steps: {}.", plan.tasks[task]->name, plan.seeds,
+                plan.tasks[task]->steps, seeds);
 }
 
 } // namespace ordo::lab

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "tools/lab/trained/word_questions.h"
 
+#include "io/base_name.h"
+#include "io/file.h"
+
 namespace ordo::lab {
 namespace {
 
@@ -64,13 +67,6 @@ Prompts prompts_of(const WordCorpus& corpus) {
         if (food != sentence.end()) p.before_food = {sentence.begin(), food};
     }
     return p;
-}
-
-std::string missing_words(const WordCorpus& corpus) {
-    std::string missing;
-    for (const char* word : prompt_words)
-        if (corpus.find(word) < 0) append(missing, text("'", word, "'"));
-    return missing;
 }
 
 Answers answers_of(const WordCorpus& corpus, const Prompts& prompts, const Distribution& always) {
@@ -254,6 +250,65 @@ Expectations expectations_of(const std::vector<WordRow>& rows, const WordLines& 
         "before.",
         all_see_order_at_two);
     return e;
+}
+
+WordPlan word_plan(const Request& request) {
+    WordPlan plan;
+    if (request.arguments.has("corpus")) {
+        const std::string file = request.arguments.text("corpus");
+        plan.corpus = parse_corpus(read_file(file, std::size_t{1} << 20), base_name(file));
+    } else {
+        plan.corpus = built_in_corpus();
+    }
+    plan.prompts = prompts_of(plan.corpus);
+    plan.seeds = request.integer("seeds", request.quick ? 3 : 10);
+    // Enough steps for a model to learn the corpus by heart.
+    plan.corpus_steps = 120 + 4 * static_cast<int>(plan.corpus.sentences.size());
+    plan.chase_steps = 350;
+    return plan;
+}
+
+namespace {
+
+// Each condition fills one of the two.
+struct Asked {
+    Answers answers;
+    Chase chase;
+};
+
+} // namespace
+
+std::vector<WordRow> train_all(const WordPlan& plan, const Request& request) {
+    const Recipe by_heart = corpus_recipe(plan.corpus, plan.corpus_steps);
+    GridPlan study{{by_heart, by_heart}, request.encodings("all;rotate-stretch:period=6"), plan.seeds};
+    study.conditions[0].steps = 0; // untrained
+    for (const int layers : layer_counts) study.conditions.push_back(chase_recipe(layers, plan.chase_steps));
+    const auto grid =
+        train_grid<Asked>(study, request.seed, request.progress, [&](const Model& model, const GridCell& cell) {
+            return cell.condition < 2 ? Asked{answers_of(plan.corpus, plan.prompts, model), {}}
+                                      : Asked{{}, ask_chase(model, cell.seed)};
+        });
+    std::vector<WordRow> rows;
+    for (std::size_t e = 0; e < study.encodings.size(); ++e) {
+        const std::string& spec = study.encodings[e];
+        WordRow& row = rows.emplace_back();
+        row.encoding = spec, row.silent = says_nothing_of_position(spec, by_heart.trunk.dims());
+        for (const Asked& one : grid[0][e]) row.untrained.push_back(one.answers);
+        for (const Asked& one : grid[1][e]) row.trained.push_back(one.answers);
+        for (std::size_t d = 0; d < depths; ++d)
+            for (const Asked& one : grid[2 + d][e]) row.chase[d].push_back(one.chase);
+    }
+    return rows;
+}
+
+WordLines lines_of(const WordPlan& plan, const std::vector<WordRow>& rows) {
+    WordLines lines{answers_of(plan.corpus, plan.prompts, uniform(plan.corpus)),
+                    answers_of(plan.corpus, plan.prompts, unigram(plan.corpus)),
+                    answers_of(plan.corpus, plan.prompts),
+                    {}};
+    for (const WordRow& row : rows)
+        lines.untrained.insert(lines.untrained.end(), row.untrained.begin(), row.untrained.end());
+    return lines;
 }
 
 } // namespace ordo::lab

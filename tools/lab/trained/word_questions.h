@@ -27,8 +27,6 @@ struct Prompts {
     Token food, is;
 };
 Prompts prompts_of(const WordCorpus& corpus);
-// The prompts' words that the corpus lacks: "'carbohydrates', 'are'".
-std::string missing_words(const WordCorpus& corpus);
 
 // The answers of a distribution that does not depend on the prompt.
 Answers answers_of(const WordCorpus& corpus, const Prompts& prompts, const Distribution& always);
@@ -90,5 +88,18 @@ Share accuracy_of(const std::vector<Chase>& chases);
 
 // Each expectation with the models that miss it and the models for which the interval over the seeds is undecided.
 Expectations expectations_of(const std::vector<WordRow>& rows, const WordLines& lines);
+
+// ---- The study --------------------------------------------------------------------------------
+
+struct WordPlan {
+    WordCorpus corpus;
+    Prompts prompts;
+    int seeds, corpus_steps, chase_steps;
+};
+
+WordPlan word_plan(const Request& request);
+// Trains and asks the models of every encoding and seed.
+std::vector<WordRow> train_all(const WordPlan& plan, const Request& request);
+WordLines lines_of(const WordPlan& plan, const std::vector<WordRow>& rows);
 
 } // namespace ordo::lab

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT
+#include "tools/lab/shipped/extension_costs.h"
+
+namespace ordo::lab {
+namespace {
+
+Costs by_document(const Vector& values, const std::vector<int>& documents) {
+    Costs out;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        if (i == 0 || documents[i] != documents[i - 1]) out.sums.push_back(0), out.counts.push_back(0);
+        out.sums.back() += values[i], ++out.counts.back();
+    }
+    return out;
+}
+
+AtLength measure(const Model& model, std::span<const tools::Document> documents, int trained, int length) {
+    const WindowPlan plan{.lengths = {trained, most_multiple * trained}, .step = trained, .tail = trained / 2};
+    const WindowLosses losses = measure_windows(model, documents, plan, length);
+    return {by_document(losses.whole, losses.whole_documents), by_document(losses.last, losses.last_documents)};
+}
+
+std::string spec_of(const Trained& file, const Method& method, int factor) {
+    // A spec without parameters has no colon yet.
+    std::string suffix = method.suffix;
+    if (method.takes_factor) suffix += std::to_string(factor);
+    if (!suffix.empty() && file.encoding.find(':') == std::string::npos) suffix[0] = ':';
+    return file.encoding + suffix;
+}
+
+Model load(const Trained& file, const Method& method, int factor) {
+    LoadOptions options;
+    options.encoding = spec_of(file, method, factor);
+    options.force_encoding = true;
+    return Model::load(file.file, options);
+}
+
+} // namespace
+
+Mean paired(const Costs& over, const Costs& under) {
+    return mean_of_sums(minus(over.sums, under.sums), over.counts);
+}
+
+Extension measure_file(const Trained& file, const Text& held, const Request& request) {
+    Extension out{file, {}, {}};
+    std::vector<tools::Document> documents;
+    const std::size_t most = request.quick ? 3 : 1000;
+    {
+        const Model model = Model::load(file.file);
+        for (tools::Document& document : documents_of(held, model))
+            if (static_cast<int>(document.tokens.size()) >= most_multiple * file.context && documents.size() < most)
+                documents.push_back(std::move(document));
+    }
+    if (documents.size() < 2)
+        fail(ErrorCode::usage, held.name, ": expected two documents of ", most_multiple * file.context,
+             " tokens or more, found ", documents.size());
+    for (std::size_t m = 0; m < std::size(methods); ++m) {
+        std::map<int, Model> models; // by factor
+        const auto at = [&](int factor, int multiple) {
+            request.progress(text(file.name, " with ", methods[m].name, " at ", multiple, "x"));
+            if (!models.contains(factor)) models.emplace(factor, load(file, methods[m], factor));
+            return measure(models.at(factor), documents, file.context, multiple * file.context);
+        };
+        for (const int multiple : multiples) {
+            out.greatest[{m, multiple}] = at(most_multiple, multiple);
+            const bool same = !methods[m].takes_factor || multiple == most_multiple;
+            out.fitted[{m, multiple}] = same            ? out.greatest[{m, multiple}]
+                                        : multiple == 1 ? out.fitted[{none, 1}] // a factor of 1 scales nothing
+                                                        : at(multiple, multiple);
+        }
+    }
+    return out;
+}
+
+std::vector<Trained> rotary_models(const Request& request) {
+    std::vector<Trained> out;
+    for (Trained& file : trained_models(request)) {
+        const bool plain = (file.encoding == "rope" || file.encoding.starts_with("rope:")) &&
+                           file.encoding.find_first_of("+(;") == std::string::npos &&
+                           file.encoding.find("scaling=") == std::string::npos &&
+                           file.encoding.find("keep=") == std::string::npos;
+        if (plain)
+            out.push_back(std::move(file));
+        else if (request.arguments.has("model"))
+            fail(ErrorCode::usage, "lab: extension: ", file.name,
+                 ": expected weights trained with rope, unscaled, found ", file.encoding);
+    }
+    if (out.empty()) fail(ErrorCode::io, "lab: extension: no weights trained with rope found; give --model FILE");
+    return out;
+}
+
+} // namespace ordo::lab

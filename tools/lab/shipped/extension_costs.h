@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+// The costs of rotary weights in windows beyond their trained length, with scaled frequencies.
+#pragma once
+
+#include "tools/lab/shipped/extrapolation.h"
+
+namespace ordo::lab {
+
+inline constexpr int multiples[] = {1, 2, 4, 8}; // of the trained length
+inline constexpr int most_multiple = 8;
+
+// A scaling method: the suffix after the trained spec, followed by the factor if the method takes one.
+struct Method {
+    const char *name, *suffix;
+    bool takes_factor;
+};
+inline constexpr Method methods[] = {
+    {"none", "", false},
+    {"linear", ",scaling=linear,factor=", true},
+    {"ntk", ",scaling=ntk,factor=", true},
+    {"yarn", ",scaling=yarn,factor=", true},
+    {"dynamic", ",scaling=dynamic,factor=2", false},
+    {"p-rope", ",keep=0.75", false},
+};
+inline constexpr std::size_t none = 0, linear = 1, ntk = 2, yarn = 3, p_rope = 5;
+
+// Nats of documents: a sum and a count for each document.
+struct Costs {
+    Vector sums, counts;
+    double mean() const { return mean_of_sums(sums, counts).mean; }
+};
+struct AtLength {
+    Costs whole, last;
+};
+// [method][multiple]. For methods with a factor: `fitted` uses the factor for the length, `greatest` the largest factor
+// at every length.
+struct Extension {
+    Trained file;
+    std::map<std::pair<std::size_t, int>, AtLength> fitted, greatest;
+};
+
+// The extra cost of `over` compared with `under` on the same tokens.
+Mean paired(const Costs& over, const Costs& under);
+
+// The weights that were trained with rope, unscaled. Throws Error if there are none.
+std::vector<Trained> rotary_models(const Request& request);
+Extension measure_file(const Trained& file, const Text& held, const Request& request);
+
+} // namespace ordo::lab
