@@ -79,8 +79,9 @@ LATER := engine/training/% engine/c/% tools/verbs/train.cpp tools/verbs/bench.cp
   $(filter-out %/accuracy.cpp %/shapes.cpp,$(wildcard tools/measure/*.cpp))
 
 # Files of a folder are compiled six at a time (tests eight), so that their headers are compiled once. A file is compiled
-# alone if it has flags of its own, is left out by some modes, or has changed since the first build.
-ALONE := engine/kernels/% $(MAINS) bench/% tests/fuzz/% engine/core/blas.cpp tools/terminal/line_reader.cpp \
+# alone if it has flags of its own, is left out by some modes, has changed since the first build, or serves several
+# experiments of the lab (its names may be those of another file).
+ALONE := engine/kernels/% $(MAINS) $(shell grep -L '_experiment{' tools/lab/*.cpp tools/lab/*/*.cpp) bench/% tests/fuzz/% engine/core/blas.cpp tools/terminal/line_reader.cpp \
   tests/kernels/amx_emulated.cpp tests/model/allocation_test.cpp
 object = $(if $(filter $(RELEASED),$1),build/release,$(BUILD))/$(or $(together_$1),$(basename $1)).o
 objects = $(sort $(foreach f,$1,$(call object,$f)))

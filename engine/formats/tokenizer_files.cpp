@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view vocab_name = "vocab.json", source_name = "source.spm";
+constexpr std::string_view spellings_name = "vocab.json", source_name = "source.spm";
 
 } // namespace
 
@@ -27,7 +27,7 @@ constexpr std::string_view vocab_name = "vocab.json", source_name = "source.spm"
 // target.spm would split one of the second, which Ordo never needs.
 
 bool has_marian_files(const fs::path& directory, std::string_view model_type) {
-    return model_type == "marian" && is_there(directory / vocab_name) && is_there(directory / source_name);
+    return model_type == "marian" && is_there(directory / spellings_name) && is_there(directory / source_name);
 }
 
 namespace {
@@ -81,7 +81,7 @@ std::unique_ptr<Tokenizer> tokenizer_from_marian_files(const fs::path& directory
     SentencePieceModel source = read_source(directory / source_name);
     GgufVocabulary v;
     v.model = "t5";
-    v.tokens = read_spellings(directory / vocab_name);
+    v.tokens = read_spellings(directory / spellings_name);
     v.scores.assign(v.tokens.size(), static_cast<float>(never_taken));
     v.types.assign(v.tokens.size(), GgufVocabulary::normal);
     std::map<std::string_view, std::size_t> ids;
@@ -98,7 +98,7 @@ std::unique_ptr<Tokenizer> tokenizer_from_marian_files(const fs::path& directory
     const auto special = [&](const char* spelling, GgufVocabulary::Type type) {
         const auto found = ids.find(spelling);
         if (found == ids.end())
-            fail(ErrorCode::model, printable_path(directory / vocab_name), ": '", spelling,
+            fail(ErrorCode::model, printable_path(directory / spellings_name), ": '", spelling,
                  "': expected an id, found none");
         v.types[found->second] = type;
         return static_cast<Token>(found->second);

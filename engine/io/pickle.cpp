@@ -2,28 +2,29 @@
 #include "io/pickle.h"
 
 #include "core/error.h"
+#include "io/pickle_bytes.h"
 #include "io/pickle_values.h"
 
 #include <algorithm>
 #include <cstring>
-#include <utility>
 #include <deque>
+#include <utility>
 
 namespace ordo {
 namespace {
 
 using namespace pickle;
 
-class Machine {
+class Machine : PickleBytes {
 public:
     Machine(std::string_view pickle, std::string_view where, const PickleLimits& limits)
-        : rest_(pickle), size_(pickle.size()), where_(where), limits_(limits), left_(limits.memory + 2 * size_) {
+        : PickleBytes(pickle, where), limits_(limits), left_(limits.memory + 2 * size_) {
         if (size_ > limits.bytes)
             fail(ErrorCode::model, where, ": expected at most ", limits.bytes, " bytes, found ", size_);
     }
 
     // Reads the pickle to its end; size, if given, gets its bytes.
-    const Machine& run(std::size_t* size) {
+    Machine& run(std::size_t* size) {
         while (step()) {
         }
         if (stack_.size() != 1) wrong("one value at its end", std::to_string(stack_.size()));
@@ -31,7 +32,7 @@ public:
         return *this;
     }
 
-    PickledDictionary dictionary() const {
+    PickledDictionary dictionary() {
         const Value& root = state_dictionary();
         check_count(root.items.size() / 2, "tensors");
         PickledDictionary all;
@@ -74,35 +75,9 @@ private:
     }
 
     // ---- Messages
-    [[noreturn]] void wrong(const std::string& expected, const std::string& found) const {
-        fail(ErrorCode::model, where_, ": expected ", expected, ", found ", found);
-    }
     [[noreturn]] void refuse(const std::string& found) const {
         fail(ErrorCode::model, where_, ": expected tensors and nothing else, found ", found,
              ", which is never loaded; save the weights alone: torch.save(model.state_dict(), FILE)");
-    }
-
-    // ---- Bytes
-    std::string_view take(std::uint64_t n) {
-        if (n > rest_.size())
-            wrong(std::to_string(n) + " bytes at " + std::to_string(size_ - rest_.size()),
-                  std::to_string(rest_.size()));
-        const std::string_view bytes = rest_.substr(0, n);
-        rest_.remove_prefix(n);
-        return bytes;
-    }
-    std::uint64_t number(std::size_t width) {
-        std::uint64_t value = 0;
-        const std::string_view bytes = take(width);
-        std::memcpy(&value, bytes.data(), width);
-        return value;
-    }
-    std::string_view line() {
-        const std::size_t n = rest_.find('\n');
-        if (n == rest_.npos) wrong("the end of a name", "none");
-        const std::string_view text = take(n);
-        take(1);
-        return text;
     }
 
     // ---- Values
@@ -382,9 +357,6 @@ private:
 
     static constexpr Ref nothing = ~Ref{0};
 
-    std::string_view rest_;
-    std::size_t size_;
-    std::string_view where_;
     const PickleLimits& limits_;
     std::size_t left_; // bytes of memory
     std::deque<Value> values_;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 #include <initializer_list>
+#include <tuple>
 
 namespace ordo {
 namespace {

@@ -2,7 +2,11 @@
 // The tokens of a text that becomes a vector.
 #pragma once
 
-#include "model/model.h"
+#include "model/model_access.h"
+#include "ordo.h"
+
+#include <string_view>
+#include <vector>
 
 namespace ordo {
 

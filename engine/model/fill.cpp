@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <system_error>
 
 namespace ordo {
 namespace {

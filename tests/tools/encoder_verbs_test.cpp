@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 // fill, embed and translate on directories in Hugging Face's layout: fixtures of tests/families with a tokenizer added.
-#include "model/model_access.h"
 #include "model/embed_text.h"
-#include "model/model.h"
+#include "model/model_access.h"
 #include "tests/model/small_models.h"
 #include "tests/model/word_tokenizer.h"
 #include "tests/tools/child.h"

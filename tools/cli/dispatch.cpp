@@ -16,6 +16,7 @@
 #include <exception>
 #include <filesystem>
 #include <new>
+#include <system_error>
 #include <unistd.h>
 #include <vector>
 

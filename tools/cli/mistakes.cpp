@@ -8,6 +8,7 @@
 #include "io/shipped.h"
 
 #include <algorithm>
+#include <system_error>
 
 namespace ordo::tools {
 

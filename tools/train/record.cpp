@@ -13,6 +13,7 @@
 #include <bit>
 #include <set>
 #include <sstream>
+#include <system_error>
 
 namespace ordo::train {
 namespace {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 // ordo embed: a vector for each line of a text.
 #include "core/error.h"
-#include "model/model_access.h"
 #include "model/embed_text.h"
-#include "model/model.h"
+#include "model/model_access.h"
 #include "tools/cli/inputs.h"
 #include "tools/cli/machine.h"
 #include "tools/model/weights.h"

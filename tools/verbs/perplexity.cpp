@@ -7,6 +7,7 @@
 #include "core/error.h"
 #include "io/base_name.h"
 #include "model/model_access.h"
+#include "model/stack.h"
 #include "tools/cli/inputs.h"
 #include "tools/cli/machine.h"
 #include "tools/model/rope_options.h"

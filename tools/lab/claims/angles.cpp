@@ -3,7 +3,7 @@
 #include "tools/lab/study/prelude.h"
 
 namespace ordo::lab {
-namespace {
+namespace angles_file {
 
 constexpr int positions = 64, far = 1000;
 constexpr std::size_t shown_pairs = 8;
@@ -47,7 +47,7 @@ Result run(const Request& request) {
     return result;
 }
 
-} // namespace
+} // namespace angles_file
 
 const Experiment angles_experiment{
     .name = "angles",
@@ -55,6 +55,6 @@ const Experiment angles_experiment{
     .details =
         "Frequencies and angles of a head of --dim (128) columns. Su et al. 2021, arXiv 2104.09864, section 3.2.2.",
     .options = {"dim"},
-    .run = run};
+    .run = angles_file::run};
 
 } // namespace ordo::lab

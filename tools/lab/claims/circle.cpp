@@ -3,7 +3,7 @@
 #include "tools/lab/study/prelude.h"
 
 namespace ordo::lab {
-namespace {
+namespace circle_file {
 
 constexpr int first = 1, last = 8;
 
@@ -54,13 +54,13 @@ Result run(const Request&) {
     return result;
 }
 
-} // namespace
+} // namespace circle_file
 
 const Experiment circle_experiment{
     .name = "circle",
     .summary = "The vector (1, 1) is moved by positions 1 to 8: is there a pattern?",
     .details = "Two dimensions of the sinusoidal encoding, PE(p) = (sin p, cos p), added to (1, 1). The arrows alone "
                "look unpredictable; the picture adds the circle on which their tips lie.",
-    .run = run};
+    .run = circle_file::run};
 
 } // namespace ordo::lab

@@ -4,7 +4,7 @@
 #include "tools/lab/study/prelude.h"
 
 namespace ordo::lab {
-namespace {
+namespace clusters_file {
 
 constexpr int rows = 128, narrow = 8;
 constexpr double perplexity = 4;
@@ -155,7 +155,7 @@ Result run(const Request& request) {
     return result;
 }
 
-} // namespace
+} // namespace clusters_file
 
 const Experiment clusters_experiment{
     .name = "clusters",
@@ -163,6 +163,6 @@ const Experiment clusters_experiment{
     .details = "The 128 rows of 8 dimensions placed by exact t-SNE (van der Maaten and Hinton 2008) with perplexity 4, "
                "and the distance of two rows by their offset, with 8, 64 and 512 dimensions.",
     .seconds = {2, 2},
-    .run = run};
+    .run = clusters_file::run};
 
 } // namespace ordo::lab

@@ -3,7 +3,7 @@
 #include "tools/lab/study/prelude.h"
 
 namespace ordo::lab {
-namespace {
+namespace division_term_file {
 
 struct Forms {
     std::vector<double> pair, by_exp, by_power;
@@ -58,7 +58,7 @@ Result run(const Request& request) {
     return result;
 }
 
-} // namespace
+} // namespace division_term_file
 
 const Experiment division_term_experiment{
     .name = "division-term",
@@ -66,6 +66,6 @@ const Experiment division_term_experiment{
     .details = "The two ways in which code computes the frequencies of Vaswani et al. 2017, arXiv 1706.03762, section "
                "3.5, at several widths and at --dim.",
     .options = {"dim"},
-    .run = run};
+    .run = division_term_file::run};
 
 } // namespace ordo::lab

@@ -2,7 +2,7 @@
 #include "tools/lab/claims/errata.h"
 
 namespace ordo::lab {
-namespace {
+namespace errata_file {
 
 struct Claim {
     int number = 0;
@@ -71,7 +71,7 @@ Result run(const Request& request) {
     return result;
 }
 
-} // namespace
+} // namespace errata_file
 
 const Experiment errata_experiment{
     .name = "errata",
@@ -80,6 +80,6 @@ const Experiment errata_experiment{
                "a line each, then in full with the fact and a command that shows more.",
     .options = {"model", "corpus"},
     .seconds = {5, 3},
-    .run = run};
+    .run = errata_file::run};
 
 } // namespace ordo::lab

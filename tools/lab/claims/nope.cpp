@@ -5,7 +5,7 @@
 #include "tools/lab/shipped/probe.h"
 
 namespace ordo::lab {
-namespace {
+namespace nope_file {
 
 // The largest relative differences of the counting model's answers from 1/t and from t.
 struct Counted {
@@ -199,7 +199,7 @@ Result run(const Request& request) {
     return result;
 }
 
-} // namespace
+} // namespace nope_file
 
 const Experiment nope_experiment{
     .name = "nope",
@@ -209,6 +209,6 @@ const Experiment nope_experiment{
                "model. Haviv et al. 2022, arXiv 2203.16634; Kazemnejad et al. 2023, arXiv 2305.19466.",
     .options = {"model", "corpus"},
     .seconds = {10, 4},
-    .run = run};
+    .run = nope_file::run};
 
 } // namespace ordo::lab

@@ -6,7 +6,7 @@
 #include <iterator>
 
 namespace ordo::lab {
-namespace {
+namespace order_file {
 
 constexpr int width = 64, trace_width = 8, trace_columns = 4;
 
@@ -191,7 +191,7 @@ Result run(const Request& request) {
     return result;
 }
 
-} // namespace
+} // namespace order_file
 
 const Experiment order_experiment{
     .name = "order",
@@ -200,6 +200,6 @@ const Experiment order_experiment{
                "twice for two sentences of your own. Give it once to compare a sentence with its reverse, and with all "
                "but its last word reversed.",
     .options = {"prompt"},
-    .run = run};
+    .run = order_file::run};
 
 } // namespace ordo::lab

@@ -8,7 +8,7 @@
 #include <complex>
 
 namespace ordo::lab {
-namespace {
+namespace rotary_file {
 
 constexpr int width = 128, small_width = 8;
 constexpr const char* bases[] = {"100", "10000", "1000000"};
@@ -265,7 +265,7 @@ Result run(const Request& request) {
     return result;
 }
 
-} // namespace
+} // namespace rotary_file
 
 const Experiment rotary_experiment{
     .name = "rotary",
@@ -273,6 +273,6 @@ const Experiment rotary_experiment{
     .details = "R_i^T R_j compared with R_(j-i) and R_(i-j) in double, and the score with its projections; scores of "
                "random vectors by distance, of equal vectors for three bases, and the bound of RoFormer's section "
                "3.4.3; the frequencies of an exponent with the wrong sign; the two pairings of columns.",
-    .run = run};
+    .run = rotary_file::run};
 
 } // namespace ordo::lab

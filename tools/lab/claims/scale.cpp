@@ -5,7 +5,7 @@
 #include "tools/lab/shipped/trained.h"
 
 namespace ordo::lab {
-namespace {
+namespace scale_file {
 
 // Mean length of rows of N(0, 1/d), the initial embeddings.
 double embedding_length(int d, std::uint64_t seed) {
@@ -127,7 +127,7 @@ Result run(const Request& request) {
     return result;
 }
 
-} // namespace
+} // namespace scale_file
 
 const Experiment scale_experiment{
     .name = "scale",
@@ -136,6 +136,6 @@ const Experiment scale_experiment{
                "without it; the parts of the word and of the position in their sum; the same lengths in trained "
                "weights. Vaswani et al. 2017, arXiv 1706.03762, section 3.4.",
     .options = {"model"},
-    .run = run};
+    .run = scale_file::run};
 
 } // namespace ordo::lab

@@ -3,7 +3,7 @@
 #include "tools/lab/study/prelude.h"
 
 namespace ordo::lab {
-namespace {
+namespace slopes_file {
 
 constexpr int most_heads = 16, most_length = 2048;
 
@@ -140,7 +140,7 @@ Result run(const Request& request) {
     return result;
 }
 
-} // namespace
+} // namespace slopes_file
 
 const Experiment slopes_experiment{
     .name = "slopes",
@@ -150,6 +150,6 @@ const Experiment slopes_experiment{
                "(alibi:power=P, penalty=growing, penalty=exponential) for comparison. Press, Smith and Lewis 2022, "
                "arXiv 2108.12409, section 3.",
     .options = {"heads", "length"},
-    .run = run};
+    .run = slopes_file::run};
 
 } // namespace ordo::lab

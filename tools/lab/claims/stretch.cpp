@@ -5,7 +5,7 @@
 #include "tools/lab/study/prelude.h"
 
 namespace ordo::lab {
-namespace {
+namespace stretch_file {
 
 constexpr int width = 128;
 
@@ -171,13 +171,13 @@ Result run(const Request& request) {
     return result;
 }
 
-} // namespace
+} // namespace stretch_file
 
 const Experiment stretch_experiment{
     .name = "stretch",
     .summary = "What does a norm leave of the rotate-and-stretch encoding?",
     .details = "A random embedding of width 128 at positions a period apart, before and after RMSNorm and LayerNorm; "
                "its length by position; angles of pairs of positions; near-collisions of the sinusoidal table.",
-    .run = run};
+    .run = stretch_file::run};
 
 } // namespace ordo::lab

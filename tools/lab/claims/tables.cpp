@@ -5,7 +5,7 @@
 #include "tools/model/weights.h"
 
 namespace ordo::lab {
-namespace {
+namespace tables_file {
 
 constexpr int most_length = 2048, most_cells = 1 << 20; // of a table shown as a picture
 
@@ -197,7 +197,7 @@ Result run(const Request& request) {
     return result;
 }
 
-} // namespace
+} // namespace tables_file
 
 const Experiment tables_experiment{
     .name = "tables",
@@ -207,6 +207,6 @@ const Experiment tables_experiment{
                "weights, or has its initial numbers.",
     .options = {"encodings", "length", "dim", "heads"},
     .seconds = {2, 2},
-    .run = run};
+    .run = tables_file::run};
 
 } // namespace ordo::lab

@@ -3,7 +3,7 @@
 #include "tools/lab/study/prelude.h"
 
 namespace ordo::lab {
-namespace {
+namespace waves_file {
 
 constexpr int wide = 512, shown_positions[] = {1, 10, 50, 99};
 constexpr std::size_t words = 3; // "transformers are awesome"
@@ -180,7 +180,7 @@ Result run(const Request&) {
     return result;
 }
 
-} // namespace
+} // namespace waves_file
 
 const Experiment waves_experiment{
     .name = "waves",
@@ -190,6 +190,6 @@ const Experiment waves_experiment{
                "in separate pictures. The scores of a query for the word 5 places on. Properties that hold at any "
                "width are checked on 1,000 rows. Vaswani et al. 2017, arXiv 1706.03762, section 3.5.",
     .seconds = {2, 2},
-    .run = run};
+    .run = waves_file::run};
 
 } // namespace ordo::lab

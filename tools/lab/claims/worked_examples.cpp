@@ -4,7 +4,7 @@
 #include "tools/lab/study/prelude.h"
 
 namespace ordo::lab {
-namespace {
+namespace worked_examples_file {
 
 // "Positional Embedding", a notebook: PE of 10 positions, width 6, as printed there.
 constexpr double notebook[10][6] = {
@@ -193,7 +193,7 @@ Result run(const Request& request) {
     return result;
 }
 
-} // namespace
+} // namespace worked_examples_file
 
 const Experiment worked_examples_experiment{
     .name = "worked-examples",
@@ -201,6 +201,6 @@ const Experiment worked_examples_experiment{
     .details = "\"transformers are awesome\" at width 4, a notebook's six tensors of width 6 and the output of its "
                "class, the shapes and ranges at width 8 and 512, PE(p + k) as a rotation of PE(p), segments together "
                "with positions, and the initial values of learned positions.",
-    .run = run};
+    .run = worked_examples_file::run};
 
 } // namespace ordo::lab

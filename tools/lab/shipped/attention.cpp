@@ -5,7 +5,7 @@
 #include "tools/lab/shipped/trained.h"
 
 namespace ordo::lab {
-namespace {
+namespace attention_file {
 
 constexpr const char* usual_prompt = "The old dog Tom ran to the tree. Lily was happy. The old dog Tom ran";
 constexpr double most_of_it = 0.5, tenth_of_it = 0.1; // of a head's weight; an induction head has a tenth or more
@@ -185,7 +185,7 @@ Result run(const Request& request) {
     return result;
 }
 
-} // namespace
+} // namespace attention_file
 
 const Experiment attention_experiment{
     .name = "attention",
@@ -195,6 +195,6 @@ const Experiment attention_experiment{
                "control without repetition. Olsson et al. 2022, arXiv 2209.11895.",
     .options = {"model", "prompt"},
     .seconds = {15, 5},
-    .run = run};
+    .run = attention_file::run};
 
 } // namespace ordo::lab

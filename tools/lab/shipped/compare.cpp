@@ -9,7 +9,7 @@
 #include <system_error>
 
 namespace ordo::lab {
-namespace {
+namespace compare_file {
 
 constexpr int beyond = 4; // the longer windows, in trained lengths
 
@@ -323,7 +323,7 @@ Result run(const Request& request) {
     return result;
 }
 
-} // namespace
+} // namespace compare_file
 
 const Experiment compare_experiment{
     .name = "compare",
@@ -336,6 +336,6 @@ const Experiment compare_experiment{
         "tasks in such a folder are joined, too.",
     .options = {"model", "corpus"},
     .seconds = {2, 2},
-    .run = run};
+    .run = compare_file::run};
 
 } // namespace ordo::lab

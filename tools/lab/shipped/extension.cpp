@@ -4,7 +4,7 @@
 #include "tools/lab/study/answers.h"
 
 namespace ordo::lab {
-namespace {
+namespace extension_file {
 
 // ---- Tables and pictures ----------------------------------------------------------------------
 
@@ -137,7 +137,7 @@ Result run(const Request& request) {
     return result;
 }
 
-} // namespace
+} // namespace extension_file
 
 const Experiment extension_experiment{
     .name = "extension",
@@ -148,6 +148,6 @@ const Experiment extension_experiment{
         "arXiv 2306.15595; bloc97 2023; Peng et al. 2023, arXiv 2309.00071; Barbero et al. 2024, arXiv 2410.06205.",
     .options = {"model", "corpus"},
     .seconds = {40, 15},
-    .run = run};
+    .run = extension_file::run};
 
 } // namespace ordo::lab

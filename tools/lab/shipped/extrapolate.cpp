@@ -5,7 +5,7 @@
 #include "tools/lab/study/answers.h"
 
 namespace ordo::lab {
-namespace {
+namespace extrapolate_file {
 
 // A row for each length and kind of window, with errors.
 void add_rows(Figures& figures, const Extrapolation& one, int length) {
@@ -177,7 +177,7 @@ Result run(const Request& request) {
     return result;
 }
 
-} // namespace
+} // namespace extrapolate_file
 
 const Experiment extrapolate_experiment{
     .name = "extrapolate",
@@ -187,6 +187,6 @@ const Experiment extrapolate_experiment{
                "2022, arXiv 2108.12409). The expectations were written before the first run.",
     .options = {"model", "corpus", "length"},
     .seconds = {240, 30},
-    .run = run};
+    .run = extrapolate_file::run};
 
 } // namespace ordo::lab

@@ -5,7 +5,7 @@
 #include "tools/model/weights.h"
 
 namespace ordo::lab {
-namespace {
+namespace swap_file {
 
 // An encoding to run with: its name in the tables, and its spec.
 struct Other {
@@ -156,7 +156,7 @@ Result run(const Request& request) {
     return result;
 }
 
-} // namespace
+} // namespace swap_file
 
 const Experiment swap_experiment{
     .name = "swap",
@@ -165,6 +165,6 @@ const Experiment swap_experiment{
                "registered encoding; the loss on held-out text is compared. Pairs that cannot run are listed.",
     .options = {"model", "corpus"},
     .seconds = {40, 8},
-    .run = run};
+    .run = swap_file::run};
 
 } // namespace ordo::lab

@@ -5,7 +5,7 @@
 #include "tools/lab/trained/retrieval_runs.h"
 
 namespace ordo::lab {
-namespace {
+namespace retrieval_file {
 
 NamedFigures table_of(const RetrievalPlan& plan, std::size_t k, const std::vector<std::vector<Right>>& encodings) {
     NamedFigures out{kinds[k].name,
@@ -122,7 +122,7 @@ Result run(const Request& request) {
     return result;
 }
 
-} // namespace
+} // namespace retrieval_file
 
 const Experiment retrieval_experiment{
     .name = "retrieval",
@@ -133,6 +133,6 @@ const Experiment retrieval_experiment{
         "length, at five depths. The passkey task is from Mohtashami and Jaggi 2023, arXiv 2305.16300.",
     .options = {"model", "corpus", "encodings", "seeds", "length"},
     .seconds = {500, 25},
-    .run = run};
+    .run = retrieval_file::run};
 
 } // namespace ordo::lab

@@ -3,7 +3,7 @@
 #include "tools/lab/trained/task_runs.h"
 
 namespace ordo::lab {
-namespace {
+namespace segments_file {
 
 Result run(const Request& request) {
     constexpr double chance = 0.5, bound = 0.6;
@@ -51,7 +51,7 @@ Result run(const Request& request) {
     return result;
 }
 
-} // namespace
+} // namespace segments_file
 
 const Experiment segments_experiment{
     .name = "segments",
@@ -61,6 +61,6 @@ const Experiment segments_experiment{
                "alone and together with RoPE. 5 seeds; --encodings names other encodings.",
     .options = {"seeds", "encodings"},
     .seconds = {30, 12},
-    .run = run};
+    .run = segments_file::run};
 
 } // namespace ordo::lab

@@ -43,7 +43,7 @@ Picture picture_of(const TaskPlan& plan, std::size_t t, const std::vector<TaskRu
             told("length in {}", task.unit), "share of correct symbols", std::move(curves)};
 }
 
-namespace {
+namespace tasks_file {
 
 const std::vector<std::string> notes{
     "Every model has 3 layers, d_model 64, 4 heads of 16 and a gated feed-forward layer of 128. The lengths of each "
@@ -61,7 +61,7 @@ const std::vector<std::string> notes{
     "next bit. The last token is the parity of all bits.",
     "--quick trains one seed, the task copy and three encodings, unless options say otherwise."};
 
-} // namespace
+} // namespace tasks_file
 
 Result result_of_tasks(const TaskPlan& plan, const AllRuns& all) {
     Result result;
@@ -92,11 +92,11 @@ Result result_of_tasks(const TaskPlan& plan, const AllRuns& all) {
     result.tables.push_back(std::move(summary));
     result.expected = expected_of_tasks();
     for (std::string& line : outcomes_of(plan, all)) result.found.push_back(std::move(line));
-    result.notes = notes;
+    result.notes = tasks_file::notes;
     return result;
 }
 
-namespace {
+namespace tasks_file {
 
 std::vector<const Task*> wanted_tasks(const Request& request) {
     std::vector<const Task*> out;
@@ -138,7 +138,7 @@ Result run(const Request& request) {
     return result;
 }
 
-} // namespace
+} // namespace tasks_file
 
 const Experiment tasks_experiment{
     .name = "tasks",
@@ -149,6 +149,6 @@ const Experiment tasks_experiment{
                "so rope is tested with its full width and with a quarter. 5 seeds; --encodings names other encodings.",
     .options = {"tasks", "seeds", "encodings", "alone"},
     .seconds = {2900, 40},
-    .run = run};
+    .run = tasks_file::run};
 
 } // namespace ordo::lab

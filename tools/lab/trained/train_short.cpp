@@ -6,7 +6,7 @@
 #include "tools/lab/trained/step_costs.h"
 
 namespace ordo::lab {
-namespace {
+namespace train_short_file {
 
 // ---- Tables and a picture ---------------------------------------------------------------------
 
@@ -76,12 +76,13 @@ Result run(const Request& request) {
         return verdict == Verdict::held || verdict == Verdict::missed;
     });
     Result result;
-    result.answer = told("In windows of twice its trained length, {} tokens costs {} nats a letter, and {} costs {} "
-                         "(the verdict is: {}). Of {} comparisons, {} seeds decide {} (5 % each, without correction). A step "
-                         "of training takes {} ms in place of {}.",
-                         plan.name(short_alibi), mean(short_alibi), plan.name(long_sinusoidal), mean(long_sinusoidal),
-                         study.word(short_alibi, long_sinusoidal), std::size(compared), plan.seeds, decided,
-                         figure(steps.milliseconds[0], 2), figure(steps.milliseconds[1], 2));
+    result.answer =
+        told("In windows of twice its trained length, {} tokens costs {} nats a letter, and {} costs {} "
+             "(the verdict is: {}). Of {} comparisons, {} seeds decide {} (5 % each, without correction). A step "
+             "of training takes {} ms in place of {}.",
+             plan.name(short_alibi), mean(short_alibi), plan.name(long_sinusoidal), mean(long_sinusoidal),
+             study.word(short_alibi, long_sinusoidal), std::size(compared), plan.seeds, decided,
+             figure(steps.milliseconds[0], 2), figure(steps.milliseconds[1], 2));
     Figures pairs{{"model", "against", "nats_more", "half", "verdict"}, {}, 4};
     for (const auto& [a, b] : compared) {
         result.found.push_back(study.sentence(a, b) + ".");
@@ -122,7 +123,7 @@ Result run(const Request& request) {
     return result;
 }
 
-} // namespace
+} // namespace train_short_file
 
 const Experiment train_short_experiment{
     .name = "train-short",
@@ -132,6 +133,6 @@ const Experiment train_short_experiment{
                "The claim is from Press, Smith and Lewis 2022, arXiv 2108.12409.",
     .options = {"seeds", "corpus", "length"},
     .seconds = {300, 15},
-    .run = run};
+    .run = train_short_file::run};
 
 } // namespace ordo::lab

@@ -7,7 +7,7 @@
 #include "tools/lab/trained/word_questions.h"
 
 namespace ordo::lab {
-namespace {
+namespace word_order_file {
 
 NamedFigures table_of(const char* name, const char* title, std::initializer_list<Field> fields,
                       const std::vector<WordRow>& rows, const WordLines& lines) {
@@ -50,7 +50,7 @@ Picture order_picture(std::vector<WordRow> rows) {
     Curves curves;
     curves.interval = "95 % interval over the seeds";
     curves.x_names = names_of(rows);
-    for (std::size_t d = 0; d < depths; ++d) {
+    for (std::size_t d = 0; d < model_depths; ++d) {
         Series& one = curves.add(d == 0 ? "one layer" : "two layers", Series::Style::points);
         for (std::size_t i = 0; i < rows.size(); ++i) {
             const auto [mean, interval] = accuracy_of(rows[i].chase[d]);
@@ -138,15 +138,15 @@ Result run(const Request& request) {
                      chase_table(rows)};
     result.pictures = {order_picture(rows), published_picture(rows, lines)};
     // Judged by intervals, as the expectations are.
-    std::size_t told_apart[depths] = {};
-    std::string others[depths];
+    std::size_t told_apart[model_depths] = {};
+    std::string others[model_depths];
     for (const WordRow& row : rows)
-        for (std::size_t d = 0; d < depths; ++d) {
+        for (std::size_t d = 0; d < model_depths; ++d) {
             const Verdict verdict = above(accuracy_of(row.chase[d]).interval, 0.75);
             told_apart[d] += verdict == Verdict::held;
             if (verdict != Verdict::held)
-                append(others[d], told("{} {}", in_text(row.encoding),
-                                       verdict == Verdict::missed ? "does not" : "is undecided"));
+                append(others[d],
+                       told("{} {}", in_text(row.encoding), verdict == Verdict::missed ? "does not" : "is undecided"));
         }
     result.answer = told("With one layer, {} of {} models tell who hunts whom (more than three answers of four are "
                          "correct); the others: {}. With two layers, {} do; the others: {}. The three published "
@@ -168,7 +168,7 @@ Result run(const Request& request) {
     return result;
 }
 
-} // namespace
+} // namespace word_order_file
 
 const Experiment word_order_experiment{
     .name = "word-order",
@@ -181,6 +181,6 @@ const Experiment word_order_experiment{
                "counts, an untrained network and the corpus itself are the baselines.",
     .options = {"seeds", "corpus", "encodings"},
     .seconds = {280, 85},
-    .run = run};
+    .run = word_order_file::run};
 
 } // namespace ordo::lab

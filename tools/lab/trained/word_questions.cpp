@@ -295,7 +295,7 @@ std::vector<WordRow> train_all(const WordPlan& plan, const Request& request) {
         row.encoding = spec, row.silent = says_nothing_of_position(spec, by_heart.trunk.dims());
         for (const Asked& one : grid[0][e]) row.untrained.push_back(one.answers);
         for (const Asked& one : grid[1][e]) row.trained.push_back(one.answers);
-        for (std::size_t d = 0; d < depths; ++d)
+        for (std::size_t d = 0; d < model_depths; ++d)
             for (const Asked& one : grid[2 + d][e]) row.chase[d].push_back(one.chase);
     }
     return rows;

@@ -53,14 +53,14 @@ Chase ask_chase(const Model& model, std::uint64_t seed);
 // ---- The answers of several seeds, with intervals, and the expectations ------------------------
 
 inline constexpr int layer_counts[] = {1, 2}; // for the question of order; the three prompts use one layer
-inline constexpr std::size_t depths = std::size(layer_counts);
+inline constexpr std::size_t model_depths = std::size(layer_counts);
 
 // The answers of all seeds of one encoding.
 struct WordRow {
     std::string encoding;
     bool silent = false; // carries no information on position
     std::vector<Answers> trained, untrained;
-    std::vector<Chase> chase[depths];
+    std::vector<Chase> chase[model_depths];
 };
 
 // Baselines for the trained models.
