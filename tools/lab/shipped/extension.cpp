@@ -6,6 +6,8 @@
 namespace ordo::lab {
 namespace extension_file {
 
+using namespace extension;
+
 // ---- Tables and pictures ----------------------------------------------------------------------
 
 const char* better_or_not(const Mean& more) {

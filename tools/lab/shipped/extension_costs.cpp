@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tools/lab/shipped/extension_costs.h"
 
-namespace ordo::lab {
+namespace ordo::lab::extension {
 namespace {
 
 Costs by_document(const Vector& values, const std::vector<int>& documents) {
@@ -88,4 +88,4 @@ std::vector<Trained> rotary_models(const Request& request) {
     return out;
 }
 
-} // namespace ordo::lab
+} // namespace ordo::lab::extension

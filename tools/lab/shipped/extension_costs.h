@@ -4,7 +4,7 @@
 
 #include "tools/lab/shipped/extrapolation.h"
 
-namespace ordo::lab {
+namespace ordo::lab::extension {
 
 inline constexpr int multiples[] = {1, 2, 4, 8}; // of the trained length
 inline constexpr int most_multiple = 8;
@@ -46,4 +46,4 @@ Mean paired(const Costs& over, const Costs& under);
 std::vector<Trained> rotary_models(const Request& request);
 Extension measure_file(const Trained& file, const Text& held, const Request& request);
 
-} // namespace ordo::lab
+} // namespace ordo::lab::extension

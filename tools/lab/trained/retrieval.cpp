@@ -7,6 +7,8 @@
 namespace ordo::lab {
 namespace retrieval_file {
 
+using namespace retrieval;
+
 NamedFigures table_of(const RetrievalPlan& plan, std::size_t k, const std::vector<std::vector<Right>>& encodings) {
     NamedFigures out{kinds[k].name,
                      told("{}: correct answers by length and depth, with Wilson's interval", kinds[k].name),

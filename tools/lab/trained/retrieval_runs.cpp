@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tools/lab/trained/retrieval_runs.h"
 
-namespace ordo::lab {
+namespace ordo::lab::retrieval {
 namespace {
 
 Recipe recipe_of(const RetrievalPlan& plan, const RetrievalKind& kind) {
@@ -73,4 +73,4 @@ Verdict verdict_of(const RetrievalPlan& plan, std::span<const Right> seeds, std:
     return plan.quick || verdicts.size() > 1 ? Verdict::undecided : *verdicts.begin();
 }
 
-} // namespace ordo::lab
+} // namespace ordo::lab::retrieval

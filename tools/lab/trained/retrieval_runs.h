@@ -5,7 +5,7 @@
 #include "tools/lab/study/grid.h"
 #include "tools/lab/trained/haystack.h"
 
-namespace ordo::lab {
+namespace ordo::lab::retrieval {
 
 inline constexpr double solved_at = 0.9, half = 0.5;
 inline constexpr double quick_effort = 0.15; // fraction of the steps
@@ -40,4 +40,4 @@ double share(const RetrievalPlan& plan, std::span<const Right> seeds, std::size_
 // answers decides its verdict. Longer training may change the results of --quick.
 Verdict verdict_of(const RetrievalPlan& plan, std::span<const Right> seeds, std::size_t times, double bound);
 
-} // namespace ordo::lab
+} // namespace ordo::lab::retrieval

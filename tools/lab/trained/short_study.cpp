@@ -5,7 +5,7 @@
 #include "tools/cli/inputs.h"
 #include "tools/model/scores.h"
 
-namespace ordo::lab {
+namespace ordo::lab::train_short {
 namespace {
 
 Vector costs_of(const ShortPlan& plan, const Model& model, std::uint64_t seed) {
@@ -67,4 +67,4 @@ ShortStudy::ShortStudy(const ShortPlan& the_plan, const Request& request) : plan
                               [&](const Model& model, const GridCell&) { return costs_of(plan, model, request.seed); });
 }
 
-} // namespace ordo::lab
+} // namespace ordo::lab::train_short

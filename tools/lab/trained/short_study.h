@@ -6,7 +6,7 @@
 #include "tools/lab/study/prelude.h"
 #include "tools/lab/trained/letter_source.h"
 
-namespace ordo::lab {
+namespace ordo::lab::train_short {
 
 inline constexpr int rows = 512; // tokens in a step, for every sequence length
 inline constexpr int bucket = 8; // positions for each point of the picture
@@ -88,4 +88,4 @@ struct ShortStudy {
     }
 };
 
-} // namespace ordo::lab
+} // namespace ordo::lab::train_short

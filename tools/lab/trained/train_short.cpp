@@ -8,6 +8,8 @@
 namespace ordo::lab {
 namespace train_short_file {
 
+using namespace train_short;
+
 // ---- Tables and a picture ---------------------------------------------------------------------
 
 Figures runs_of(const ShortStudy& study) {
