@@ -268,7 +268,8 @@ TEST_F(LabCompare, AnotherProcessorIsNamedAndStaysControlled) {
     EXPECT_TRUE(says(result, "1 run on Another CPU, 1 run on Some CPU with some kernels"));
 }
 
-// Builds since 688c02d round Muon's products, too. Such runs are compared with older ones, as those of another processor.
+// Builds since 688c02d round Muon's products, too. Such runs are compared with older ones, as those of another
+// processor are.
 TEST_F(LabCompare, OtherProductsOfMuonAreNamedAndStayControlled) {
     const std::string shown = with_entry(file_content(path("none-1")), "processor", "Some CPU");
     put_file(path("rounded"), with_entry(shown, "recipe.optimizer.products", "bf16"));

@@ -211,5 +211,23 @@ rm "$SCRATCH/seeds/texts/none-2.csv"
 check 'seeds: another budget again' budget
 check 'seeds: a log that is gone keeps its losses' after_quarters
 
+# stories.sh: a rare thing comes back or does not, a common one does not count, and nothing meets itself.
+{
+    for i in 1 2 3 4 5 6 7 8 9 10; do
+        printf '%s\n<|endoftext|>\n' 'Tim saw a dog and ran home.' 'Tim looked at the dog.' 'He ran to Tim.' 'Then he saw it.' 'An old dog.'
+    done
+    echo 'an anchor, the anchor, his anchor'
+} >"$SCRATCH/stories"
+printf '%s\n<|endoftext|>\n' 'Tim saw an anchor. Then he ran and ran and ran home. He looked at the anchor.' \
+    'Tim saw an anchor. Then he ran and ran and ran home. He looked at the dog.' \
+    'Tim saw a dog. Then he ran and ran and ran home. "Tim looked at Tim." He looked at the dog.' \
+    'Tim saw an anchor. Tim looked at Tim. Then he ran and ran home to the anchor.' \
+    'Tim saw an anchor. Then the dog and the old dog ran home. He looked at the anchor.' >"$SCRATCH/told"
+judged() {
+    tools/scripts/stories.sh --documents "$SCRATCH/stories" "$SCRATCH/told" |
+        grep 'of 5 stories spell 5, prose 5, end 5, thing 3 (.*), self 3, repeated'
+}
+check 'stories: a thing that comes back, and nothing that meets itself' judged
+
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

@@ -171,7 +171,7 @@ END {
             (seeds > 1 ? "± is a 95 % interval over seeds and documents, for all " compared " at once." : \
             "The spread between runs is not known.") away())
         for (i = 1; i <= best_rows; ++i) { split(bests[i], part, SUBSEP); best = listed(best, shown_as(part[1], part[2])) }
-        if (best != "") notes = notes "\n" fold("- **The best** there is one of " best " (95 %).")
+        if (best != "") notes = notes "\n" fold("- **The best** there is " (best_rows > 1 ? "one of " : "") best " (95 %).")
     }
     if (on_none != "")
         notes = notes "\n" fold("- **Loss, shipped text**: on [heldout-2.txt](weights/heldout-2.txt), minus " sprintf("%.3f", on_none) \
