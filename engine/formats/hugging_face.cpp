@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // A directory in the form of Hugging Face's transformers: config.json, and model.safetensors or its shards, or
 // pytorch_model.bin or its shards. If they exist, tokenizer.json (or vocab.json and merges.txt, Marian's files or
-// SentencePiece's), tokenizer_config.json, special_tokens_map.json and generation_config.json.
+// SentencePiece's), tokenizer_config.json, special_tokens_map.json, generation_config.json,
+// chat_template.jinja and chat_template.json.
 #include "core/error.h"
 #include "core/utf8.h"
 #include "formats/architecture.h"
@@ -12,6 +13,7 @@
 #include "formats/pytorch_store.h"
 #include "formats/source.h"
 #include "formats/tokenizer_config.h"
+#include "text/chat_template.h"
 
 #include <set>
 #include <system_error>
@@ -84,22 +86,37 @@ void add_weights(TensorStore& store, const fs::path& directory) {
              : "");
 }
 
-// The chat template, from a file of its own or from tokenizer_config.json. Empty if there is none.
-std::string chat_template(const fs::path& directory) {
-    const fs::path own = directory / "chat_template.jinja", object = directory / "chat_template.json";
-    if (is_there(own)) return read_text_file(own, most_config, "a template");
-    const JsonValue config = read_json_file(is_there(object) ? object : directory / "tokenizer_config.json");
-    const JsonValue* value = find_member(config, "chat_template");
+// A template: one text, or several with names: a list, or an object. Empty if there is none.
+std::string template_in(const JsonValue* value) {
     if (value == nullptr) return {};
     if (value->string()) return *value->string();
+    if (const JsonValue* const named = find_member(*value, "default"); named != nullptr && named->string())
+        return *named->string();
     if (!value->array()) return {};
-    for (const JsonValue& named : *value->array()) { // several templates, by name
-        const JsonValue* const name = find_member(named, "name");
-        const JsonValue* const text = find_member(named, "template");
-        if (name != nullptr && name->string() && *name->string() == "default" && text != nullptr && text->string())
-            return *text->string();
+    for (const JsonValue& named : *value->array()) {
+        const std::string *const name = text_of(named, "name"), *const text = text_of(named, "template");
+        if (name != nullptr && *name == "default" && text != nullptr) return *text;
     }
     return {};
+}
+
+// The chat template and the special tokens that it may name, as metadata. A file of the template's own comes before
+// the tokenizer's files, and those before the file of a processor.
+void read_chat(const fs::path& directory, Metadata& metadata) {
+    const fs::path own = directory / "chat_template.jinja";
+    const JsonValue config = read_json_file(directory / "tokenizer_config.json");
+    std::string text = is_there(own) ? read_text_file(own, most_config, "a template") : template_in(find_member(config, "chat_template"));
+    if (text.empty()) {
+        const JsonValue processor = read_json_file(directory / "chat_template.json");
+        text = template_in(find_member(processor, "chat_template"));
+    }
+    if (text.empty() || !utf8_valid(text)) return; // other bytes cannot be stored
+    metadata["chat_template"] = std::move(text);
+    const JsonValue map = read_json_file(directory / "special_tokens_map.json");
+    for (const std::string_view name : chat_tokens)
+        for (const JsonValue* const file : {&config, &map})
+            if (const std::string* const token = text_of(*file, name); token != nullptr && !token->empty())
+                metadata.try_emplace(std::string(name), *token);
 }
 
 // Refuses a directory without a config.json, with a hint about its kind.
@@ -173,8 +190,7 @@ Source hugging_face_source(const fs::path& given) {
     source.warnings = std::move(plan.warnings);
     warn_of_own_code(config, source);
     source.metadata["source"] = "Hugging Face directory, model_type " + type;
-    if (std::string chat = chat_template(directory); !chat.empty() && utf8_valid(chat)) // else it cannot be stored
-        source.metadata["chat_template"] = std::move(chat);
+    read_chat(directory, source.metadata);
     read_pooling(given, source);
     add_hugging_face_text(source, directory, type);
     return source;

@@ -44,7 +44,7 @@ bool starts_with_language(const SpecialTokens& special) {
 
 // A decoder with an encoder begins with a token that its files name, and with the language.
 std::vector<Token> start_of(const Model& model, std::string_view prompt, const Options& options) {
-    if (!model.has_encoder()) return not_empty(model.encode(prompt, {options.special, true}));
+    if (!model.has_encoder()) return not_empty(model.encode(prompt, {options.special, options.starts}));
     const Model::Impl& m = impl_of(model);
     const Token to = options.to.empty() ? m.special.forced : language(m, options.to);
     if (!options.to.empty() && starts_with_language(m.special)) return {to};

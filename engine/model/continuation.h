@@ -18,6 +18,7 @@ public:
     struct Options : GenerateOptions {
         bool ignore_end = false;          // do not stop at the end-of-text token
         std::vector<Token> also_end = {}; // further tokens that end the text
+        bool starts = true;               // begin the prompt with the start token, if the model has one
     };
 
     // A session of the same model, and its tokens. Another text that begins with them need not feed them again, except

@@ -44,7 +44,7 @@ void look_at(const Source& source) {
     }
     if (source.text) source.text();
     if (const auto chat = source.metadata.find("chat_template"); chat != source.metadata.end())
-        default_system(read_chat(chat->second, "fuzz"), chat->second);
+        ChatTemplate(chat->second, {}, "fuzz");
 }
 
 } // namespace

@@ -1,190 +1,162 @@
 // SPDX-License-Identifier: MIT
-// Conversations as the publishers print them: the model cards of Llama 2, Llama 3, Gemma, Phi-3, Mistral and Zephyr,
-// and the ChatML document. Phi-4 and Mistral's versions follow their own templates.
+// The expected texts are those of Python's jinja2 with transformers' settings: tests/text/chat/reference.py. Published
+// templates belong to their models; with $ORDO_CHAT_CASES, a file that reference.py wrote of them is tested too.
 #include "core/error.h"
-#include "text/chat_expressions.h"
+#include "tests/json.h"
+#include "tests/temp_dir.h"
 #include "text/chat_template.h"
 
+#include <cstdlib>
 #include <gtest/gtest.h>
-
-#include <vector>
 
 namespace ordo {
 namespace {
 
-const std::vector<ChatMessage> talk = {
-    {"system", "Be brief."}, {"user", "Hi"}, {"assistant", "Hello"}, {"user", "Bye"}};
+using test::Json;
 
-TEST(ChatTemplate, WritesTheKnownForms) {
-    EXPECT_EQ(write_chat(ChatForm::chatml, talk),
-              "<|im_start|>system\nBe brief.<|im_end|>\n<|im_start|>user\nHi<|im_end|>\n"
-              "<|im_start|>assistant\nHello<|im_end|>\n<|im_start|>user\nBye<|im_end|>\n<|im_start|>assistant\n");
-    EXPECT_EQ(write_chat(ChatForm::llama3, talk), "<|start_header_id|>system<|end_header_id|>\n\nBe brief.<|eot_id|>"
-                                                  "<|start_header_id|>user<|end_header_id|>\n\nHi<|eot_id|>"
-                                                  "<|start_header_id|>assistant<|end_header_id|>\n\nHello<|eot_id|>"
-                                                  "<|start_header_id|>user<|end_header_id|>\n\nBye<|eot_id|>"
-                                                  "<|start_header_id|>assistant<|end_header_id|>\n\n");
-    EXPECT_EQ(write_chat(ChatForm::llama2, talk), "[INST] <<SYS>>\nBe brief.\n<</SYS>>\n\nHi [/INST] Hello </s>"
-                                                  "<s>[INST] Bye [/INST]");
-    EXPECT_EQ(write_chat(ChatForm::mistral, talk), "[INST] Be brief.\n\nHi [/INST] Hello</s>[INST] Bye [/INST]");
-    EXPECT_EQ(write_chat(ChatForm::gemma, talk),
-              "<start_of_turn>user\nBe brief.\n\nHi<end_of_turn>\n<start_of_turn>model\nHello<end_of_turn>\n"
-              "<start_of_turn>user\nBye<end_of_turn>\n<start_of_turn>model\n");
-    EXPECT_EQ(write_chat(ChatForm::phi3, talk), "<|system|>\nBe brief.<|end|>\n<|user|>\nHi<|end|>\n"
-                                                "<|assistant|>\nHello<|end|>\n<|user|>\nBye<|end|>\n<|assistant|>\n");
-    EXPECT_EQ(write_chat(ChatForm::zephyr, talk), "<|system|>\nBe brief.</s>\n<|user|>\nHi</s>\n"
-                                                  "<|assistant|>\nHello</s>\n<|user|>\nBye</s>\n<|assistant|>\n");
-    EXPECT_EQ(write_chat(ChatForm::phi4, talk),
-              "<|im_start|>system<|im_sep|>Be brief.<|im_end|><|im_start|>user<|im_sep|>Hi<|im_end|>"
-              "<|im_start|>assistant<|im_sep|>Hello<|im_end|><|im_start|>user<|im_sep|>Bye<|im_end|>"
-              "<|im_start|>assistant<|im_sep|>");
-    EXPECT_EQ(write_chat(ChatForm::phi4_mini, talk), "<|system|>Be brief.<|end|><|user|>Hi<|end|><|assistant|>Hello"
-                                                     "<|end|><|user|>Bye<|end|><|assistant|>");
-    EXPECT_EQ(write_chat(ChatForm::chatml, std::vector<ChatMessage>{{"user", "Hi"}}, false),
-              "<|im_start|>user\nHi<|im_end|>\n");
+const ChatMessage hi{"user", "Hi"}, hello{"assistant", "Hello"}, bye{"user", "Bye"};
+using Tokens = std::map<std::string, std::string>;
+
+std::time_t noon_of_26_july_2024() {
+    std::tm day{};
+    day.tm_year = 124, day.tm_mon = 6, day.tm_mday = 26, day.tm_hour = 12, day.tm_isdst = -1;
+    return std::mktime(&day);
 }
 
-// From v3 on the system's text is in the last message, as the templates say with "loop.last". From v7 on it stands
-// alone.
-TEST(ChatTemplate, WritesMistralsVersions) {
-    EXPECT_EQ(write_chat(ChatForm::mistral_v3, talk), "[INST] Hi[/INST] Hello</s>[INST] Be brief.\n\nBye[/INST]");
-    EXPECT_EQ(write_chat(ChatForm::mistral_nemo, talk), "[INST]Hi[/INST]Hello</s>[INST]Be brief.\n\nBye[/INST]");
-    EXPECT_EQ(write_chat(ChatForm::mistral_v7, talk),
-              "[SYSTEM_PROMPT] Be brief.[/SYSTEM_PROMPT][INST] Hi[/INST] Hello</s>[INST] Bye[/INST]");
-    EXPECT_EQ(write_chat(ChatForm::mistral_small3, talk),
-              "[SYSTEM_PROMPT]Be brief.[/SYSTEM_PROMPT][INST]Hi[/INST]Hello</s>[INST]Bye[/INST]");
+std::string written(const std::string& text, const std::vector<ChatMessage>& messages = {hi}, bool answer = true) {
+    const Tokens tokens{{"bos_token", "<s>"}, {"eos_token", "</s>"}};
+    return ChatTemplate(text, tokens, "test").write(messages, answer, noon_of_26_july_2024());
 }
 
-// The ends of answers in the texts above.
-TEST(ChatTemplate, AMessageEndsAsItIsWritten) {
-    for (const ChatForm form :
-         {ChatForm::chatml, ChatForm::llama2, ChatForm::llama3, ChatForm::gemma, ChatForm::phi3, ChatForm::phi4,
-          ChatForm::phi4_mini, ChatForm::mistral, ChatForm::mistral_v3, ChatForm::mistral_nemo, ChatForm::mistral_v7,
-          ChatForm::mistral_small3, ChatForm::zephyr}) {
-        const std::string text =
-            write_chat(form, std::vector<ChatMessage>{{"user", "Hi"}, {"assistant", "Hello"}}, false);
-        const std::size_t answer = text.find("Hello");
-        EXPECT_NE(text.find(end_of_message(form), answer), std::string::npos) << text;
-        EXPECT_LE(text.find(end_of_message(form), answer), answer + 6) << text;
+// The error of a template; empty if there is none.
+std::string refusal(const std::string& text, ErrorCode code = ErrorCode::model) {
+    try {
+        written(text);
+    } catch (const Error& error) {
+        EXPECT_EQ(error.code, code) << error.what();
+        const std::string said = error.what();
+        EXPECT_EQ(said.find('\n'), said.npos) << said;
+        EXPECT_LT(said.size(), 400u) << said;
+        return said;
     }
+    return {};
 }
 
-TEST(ChatTemplate, RecognisesThemByWhatTheyAre) {
-    const auto form = [](std::string_view text) { return recognise_chat(text, "test"); };
-    EXPECT_EQ(form("{% for m in messages %}{{'<|im_start|>' + m['role'] + '\\n' + m['content'] + '<|im_end|>'}}"),
-              ChatForm::chatml);
-    EXPECT_EQ(form("{{ '<|start_header_id|>' + m['role'] + '<|end_header_id|>\\n\\n' }}"), ChatForm::llama3);
-    EXPECT_EQ(form("{{ bos_token + '[INST] ' + '<<SYS>>\\n' + s + '\\n<</SYS>>' + ' [/INST]' }}"), ChatForm::llama2);
-    EXPECT_EQ(form("{{ '[INST] ' + m['content'] + ' [/INST]' }}"), ChatForm::mistral);
-    EXPECT_EQ(form("{{ '<start_of_turn>' + role + '\\n' + '<end_of_turn>' }}"), ChatForm::gemma);
-    EXPECT_EQ(form("{{ '<|user|>\\n' + m['content'] + '<|end|>\\n<|assistant|>' }}"), ChatForm::phi3);
-    EXPECT_EQ(form("{{ '<|user|>\\n' + m['content'] + eos_token }} {{ '<|assistant|>' }}"), ChatForm::zephyr);
+void expect_as_the_reference(const std::filesystem::path& file) {
+    const Json all = Json::parse(test::file_content(file));
+    EXPECT_FALSE(all.empty());
+    for (const auto& [name, of] : all.items())
+        for (const Json& each : of["cases"]) {
+            SCOPED_TRACE(name + ", " + each.dump().substr(0, 300));
+            std::vector<ChatMessage> messages;
+            for (const Json& turn : each["messages"]) messages.push_back({turn[0], turn[1]});
+            std::string text, error;
+            try {
+                const ChatTemplate chat(of["template"], of["tokens"].get<Tokens>(), "test");
+                text = chat.write(messages, each["answer"], noon_of_26_july_2024());
+            } catch (const Error& refused) {
+                error = refused.what();
+            }
+            EXPECT_EQ(error.empty(), each.contains("text")) << error;
+            EXPECT_EQ(text, each.value("text", std::string()));
+        }
 }
 
-// Forms that share marks with an older form but differ in the text between them.
-TEST(ChatTemplate, TellsLookalikesApart) {
-    const auto form = [](std::string_view text) { return recognise_chat(text, "test"); };
-    EXPECT_EQ(form("{{'<|im_start|>user<|im_sep|>' + m['content'] + '<|im_end|><|im_start|>assistant<|im_sep|>'}}"),
-              ChatForm::phi4);
-    EXPECT_EQ(form("{{ '<|' + m['role'] + '|>' + m['content'] + '<|end|>' }}{{ '<|assistant|>' }}"),
-              ChatForm::phi4_mini);
-    EXPECT_EQ(form("{{'<|user|>' + '\\n' + m['content'] + '<|end|>' + '\\n' + '<|assistant|>' + '\\n'}}"),
-              ChatForm::phi3);
-    EXPECT_EQ(form("{{'<|user|>\n' + m['content'] + '<|end|>\n'}}{{'<|assistant|>\n'}}"), ChatForm::phi3);
-    EXPECT_EQ(form("{{ \"[INST] \" + m[\"content\"] + \"[/INST]\" }}"), ChatForm::mistral_v3);
-    EXPECT_EQ(form("{{ \"[INST]\" + m[\"content\"] + \"[/INST]\" }}"), ChatForm::mistral_nemo);
-    EXPECT_EQ(form("{{ '[SYSTEM_PROMPT] ' + s + '[/SYSTEM_PROMPT]' }}{{ '[INST] ' + m['content'] + '[/INST]' }}"),
-              ChatForm::mistral_v7);
-    EXPECT_EQ(form("{{ '[SYSTEM_PROMPT]' + s + '[/SYSTEM_PROMPT]' }}{{ '[INST]' + m['content'] + '[/INST]' }}"),
-              ChatForm::mistral_small3);
+TEST(ChatTemplate, WritesWhatTheReferenceWrites) {
+    expect_as_the_reference("tests/text/chat/cases.json");
 }
 
-TEST(ChatTemplate, ReadsASystemPromptOfItsOwn) {
-    const auto own = [](std::string_view text) { return default_system(recognise_chat(text, "test"), text); };
-    // The prompts of SmolLM2 and Qwen 2.5, with the line feed as a character or an escape.
-    const std::string rest = "{{'<|im_start|>' + message['role'] + '\n' + message['content'] + '<|im_end|>' + '\n'}}";
-    const std::string smollm = "{% if loop.first and messages[0]['role'] != 'system' %}"
-                               "{{ '<|im_start|>system\nYou are SmolLM.<|im_end|>\n' }}{% endif %}";
-    EXPECT_EQ(own(smollm + rest).text, "You are SmolLM.");
-    EXPECT_FALSE(own(smollm + rest).unread);
-    const std::string given = "{{- '<|im_start|>system\\n' + messages[0]['content'] + '<|im_end|>\\n' }}";
-    const std::string qwen = given + "{{- '<|im_start|>system\\nYou are Qwen.<|im_end|>\\n' }}";
-    EXPECT_EQ(own(qwen + rest).text, "You are Qwen.");
-    EXPECT_FALSE(own(qwen + rest).unread);
-    EXPECT_EQ(own(given + rest).text, ""); // Qwen 3 has none
-    EXPECT_FALSE(own(given + rest).unread);
-    EXPECT_EQ(own("{{'<|im_start|>system<|im_sep|>You are Phi.<|im_end|>'}}").text, "You are Phi.");
-    // A prompt that needs tools is dropped, and a prompt for conversations without tools is kept.
-    const std::string tools = "{%- if tools %}{{ '<|im_start|>system\nTools.<|im_end|>\n' }}";
-    EXPECT_EQ(own(tools + "{% endif %}" + rest).text, "");
-    EXPECT_FALSE(own(tools + "{% endif %}" + rest).unread);
-    EXPECT_EQ(own(tools +
-                  "{%- else %}{%- if messages[0].role != 'system' %}{{ '<|im_start|>system\nNone.<|im_end|>' }}"
-                  "{% endif %}{% endif %}" +
-                  rest)
-                  .text,
-              "None.");
-    const std::string thinking = "{% if enable_thinking %}{{ '<|im_start|>system\nThink.<|im_end|>' }}{% endif %}";
-    // Two prompts, a prompt under another condition, a composed prompt, a prompt in a variable, and a prompt with
-    // today's date.
-    for (const std::string& text :
-         {smollm + qwen, thinking + rest, "{{ '<|im_start|>system\nYou are {{ name }}.<|im_end|>' }}" + rest,
-          "{% set system_message = 'You are Yi.' %}" + rest,
-          std::string("{% set default_system_message = \"You are Mistral.\" %}[SYSTEM_PROMPT] [INST]"),
-          std::string("{{- \"<|start_header_id|>system<|end_header_id|>Cutting Knowledge Date: 2023\" }}")}) {
-        EXPECT_TRUE(own(text).unread) << text;
-        EXPECT_EQ(own(text).text, "") << text;
-    }
-    EXPECT_FALSE(own("{%- set system_message = \"\" %}<|start_header_id|><|end_header_id|>").unread);
+TEST(ChatTemplate, WritesPublishedTemplatesAsTheReference) {
+    const char* const file = std::getenv("ORDO_CHAT_CASES");
+    if (file == nullptr) GTEST_SKIP() << "tests/text/chat/README.md says how to make the file for $ORDO_CHAT_CASES";
+    expect_as_the_reference(file);
 }
 
-// A search that restarts or runs to the end for each mark would take more than 30 seconds.
+TEST(ChatTemplate, TokensAreTheModels) {
+    const std::string text = "{{ bos_token }}{{ messages[0].content }}{{ eos_token }}{{ pad_token }}";
+    EXPECT_EQ(ChatTemplate(text, {{"bos_token", "<|endoftext|>"}}, "test").write(std::vector{hi}), "<|endoftext|>Hi");
+}
+
+TEST(ChatTemplate, RefusesByNameAndLine) {
+    EXPECT_EQ(refusal("a\n{{ x | urlize }}"),
+              "test: chat template: line 2: the filter 'urlize' is not supported for 'x', "
+              "which is undefined");
+    EXPECT_EQ(refusal("\n\n{% include 'x' %}"), "test: chat template: line 3: the tag 'include' is not supported");
+    EXPECT_NE(refusal("{{ 'a'.zfill(3) }}").find("the method 'zfill'"), std::string::npos);
+    EXPECT_NE(refusal("{{ messages is undeclared }}").find("the test 'undeclared'"), std::string::npos);
+    EXPECT_NE(refusal("{{ lipsum(3) }}").find("the function 'lipsum'"), std::string::npos);
+    EXPECT_NE(refusal("{{ [1] | tojson(sort_keys=true) }}").find("the argument 'sort_keys'"), std::string::npos);
+    EXPECT_NE(refusal("{{ nothing + 'a' }}").find("'nothing', which is undefined"), std::string::npos);
+    EXPECT_NE(refusal("{{ nothing.at.all }}").find("'nothing', which is undefined"), std::string::npos);
+    EXPECT_NE(refusal("{% if true %}").find("expected endif, found the end"), std::string::npos);
+    EXPECT_NE(refusal("{{ 'a' ").find("line 1: expected the end of a tag"), std::string::npos);
+    EXPECT_NE(refusal("{{ 'a }}").find("line 1: expected an expression"), std::string::npos);
+    EXPECT_NE(refusal("{{ 1 + }}").find("expected a value, found '}}'"), std::string::npos);
+    // An unknown part in a branch that is not reached does no harm.
+    EXPECT_EQ(written("{% if tools %}{{ tools | xmlattr }}{% endif %}a"), "a");
+}
+
+TEST(ChatTemplate, ATemplateRefusesMessages) {
+    EXPECT_EQ(refusal("{{ raise_exception('By turns,\nplease') }}", ErrorCode::usage),
+              "test: the chat template refuses these messages: By turns,\\x0aplease");
+}
+
+// Each would take years, or all of the memory.
+TEST(ChatTemplate, IsBounded) {
+    const std::string doubling = "{% set ns = namespace(x='aaaaaaaa') %}{% for i in range(99) %}"
+                                 "{% set ns.x = ns.x + ns.x %}{% endfor %}";
+    std::string loops = "x", chain = "{{ 1";
+    for (int i = 0; i < 9; ++i) loops = "{% for i in range(999) %}" + loops + "{% endfor %}";
+    for (int i = 0; i < 100'000; ++i) chain += "+1";
+    EXPECT_NE(refusal(doubling).find("too much work"), std::string::npos);
+    EXPECT_NE(refusal(loops).find("too much work"), std::string::npos);
+    EXPECT_NE(refusal("{{ range(9999999999) }}").find("too much work"), std::string::npos);
+    EXPECT_NE(refusal("{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}").find("nested"), std::string::npos);
+    EXPECT_NE(refusal("{{ " + std::string(100'000, '(')).find("nested"), std::string::npos);
+    EXPECT_NE(refusal("{{ " + std::string(100'000, '-') + "1 }}").find("nested"), std::string::npos);
+    EXPECT_NE(refusal(chain + " }}").find("operators in turn"), std::string::npos);
+    std::string many;
+    while (many.size() < 2'000'000) many += "{{ a }}";
+    EXPECT_NE(refusal(many).find("expressions and tags"), std::string::npos);
+    // A namespace that holds itself.
+    EXPECT_NE(refusal("{% set n = namespace() %}{% set n.n = n %}{{ [n] | tojson }}").find("nested"),
+              std::string::npos);
+}
+
 TEST(ChatTemplate, TimeGrowsWithTheTextAlone) {
     const auto many = [](std::string_view part) {
         std::string text;
-        while (text.size() < 2'000'000) text += part;
+        while (text.size() < 4'000'000) text += part;
         return text;
     };
-    const std::string head = "<|im_start|>system\n";
-    EXPECT_FALSE(default_system(ChatForm::chatml, many(head)).unread); // no end
-    EXPECT_TRUE(default_system(ChatForm::chatml, many(head) + "<|im_end|>").unread);
-    EXPECT_TRUE(default_system(ChatForm::chatml, many("{% if x %}" + head + "a<|im_end|>")).unread);
-    EXPECT_EQ(default_system(ChatForm::chatml, many("{% if messages %}" + head + "a<|im_end|>")).text, "a");
-    EXPECT_EQ(default_system(ChatForm::chatml, many("{% if tools %}" + head + "a<|im_end|>")).text, "");
-    EXPECT_EQ(default_system(ChatForm::chatml, many("{% if tools ") + many(head + "a<|im_end|>")).text, "a");
-    EXPECT_EQ(recognise_chat("<|assistant|>" + many("<|end|>'"), "test"), ChatForm::phi4_mini);
-    // Half a million variables, each with its value at the end of the text.
-    const std::string set = "{% set default_system_message = " + many("a + ") + "a %}{{ x = default_system_message }}";
-    EXPECT_TRUE(default_system(ChatForm::mistral_v7, set + "{% set a = strftime_now(\"%Y\") %}").text.empty());
+    EXPECT_EQ(written(many("{")).size(), 4'000'000u);
+    EXPECT_EQ(written("a{# " + many("{#") + "#}"), "a");
+    EXPECT_NE(refusal("{{ '" + many("\\'")).find("expected an expression"), std::string::npos);
+    EXPECT_EQ(written("{{ messages[0].content.strip() }}", {{"user", many(" ")}}), "");
+    EXPECT_EQ(written("{{ messages[0].content.split('<|')|length }}", {{"user", many("<|")}}), "2000001");
 }
 
-// Each takes as much memory as a whole part of a template.
-TEST(ChatTemplate, AnExpressionHasAtMost64Parts) {
-    std::string expression = "'a'";
-    for (int i = 1; i < 64; ++i) expression += " + 'a'";
-    EXPECT_EQ(parts_of(expression).size(), 64u);
-    EXPECT_EQ(parts_of(expression).back().kind, ChatPart::text);
-    for (int i = 0; i < 1000; ++i) expression += "+b";
-    EXPECT_EQ(parts_of(expression).size(), 65u);
-    EXPECT_EQ(parts_of(expression).back().kind, ChatPart::other);
-}
-
-TEST(ChatTemplate, RefusesOthersByName) {
-    try {
-        recognise_chat("{{ 'Human: ' + m }}\n", "model/tokenizer_config.json");
-        FAIL();
-    } catch (const Error& error) {
-        EXPECT_EQ(error.code, ErrorCode::model);
-        const std::string what = error.what();
-        EXPECT_TRUE(what.starts_with("model/tokenizer_config.json: the chat template '{{ 'Human: '")) << what;
-        EXPECT_EQ(what.find('\n'), std::string::npos);
-    }
-    const auto refuses = [](ChatForm form, std::vector<ChatMessage> messages) {
-        EXPECT_THROW(write_chat(form, messages), Error);
+TEST(ChatTemplate, FindsTheEndOfAnAnswer) {
+    const auto end = [](const std::string& text) {
+        return ChatTemplate(text, {{"bos_token", "<s>"}, {"eos_token", "<|endoftext|>"}}, "test").end_of_answer();
     };
-    refuses(ChatForm::chatml, {{"wizard", "Hi"}});
-    refuses(ChatForm::llama2, {{"user", "Hi"}, {"user", "Ho"}});
-    refuses(ChatForm::mistral, {{"assistant", "Hi"}});
+    const auto turns = [](const std::string& user, const std::string& answer, const std::string& more = "") {
+        return "{% for m in messages %}{% if m.role == 'user' %}" + user + "{% else %}" + answer + "{% endif %}" +
+               more + "{% endfor %}";
+    };
+    EXPECT_EQ(end(turns("<|im_start|>user\n{{ m.content }}<|im_end|>\n",
+                        "<|im_start|>assistant\n{{ m.content }}<|im_end|>\n")),
+              "<|im_end|>");
+    EXPECT_EQ(end(turns("<|user|>\n{{ m.content + eos_token }}\n", "<|assistant|>\n{{ m.content + eos_token }}\n")),
+              "<|endoftext|>");
+    EXPECT_EQ(end(turns("<s>[INST] {{ m.content }} [/INST]", " {{ m.content }} </s>")), "</s>");
+    EXPECT_EQ(end(turns("<|user|>\n{{ m.content }}", "<|assistant|>\n{{ m.content }}")), "<|user|>"); // GLM
+    EXPECT_EQ(end(turns("### Instruction:\n{{ m.content }}\n\n", "### Response:\n{{ m.content }}\n\n")),
+              "### Instruction:");
+    EXPECT_EQ(end(turns("<|user|>{{ m.content }}<|end|>", "<|assistant|>{{ m.content }}<|end|>") + "{{ eos_token }}"),
+              "<|end|>"); // Phi-4-mini-reasoning
+    EXPECT_EQ(end("{{ raise_exception('never') }}"), "");
+    EXPECT_EQ(end("{{ messages[0].content }}"), "");
 }
 
 } // namespace

@@ -68,12 +68,12 @@ void try_tokenizer(Dice& d) {
 void try_chat(Dice& d) {
     const std::string chat_text = random_chat_template(d);
     began = processor_seconds();
-    const ChatTemplate chat = read_chat(chat_text, "sweep");
-    default_system(chat, chat_text);
+    const ChatTemplate chat(chat_text, {{"bos_token", "<s>"}}, "sweep");
+    chat.end_of_answer();
     std::vector<ChatMessage> messages;
     for (int i = 0, n = d.below(5); i < n; ++i)
         messages.push_back({d.of({"system", "user", "assistant", "tool"}), random_text(d)});
-    write_chat(chat, messages, d.once_in(2));
+    chat.write(messages, d.once_in(2));
 }
 
 std::string end_of(int run) {

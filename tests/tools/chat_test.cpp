@@ -56,7 +56,7 @@ TEST(CliChat, AConversationGoesOn) {
     EXPECT_NE(nothing.err.find("no answer to take back"), std::string::npos) << nothing.err;
 }
 
-TEST(CliChat, ATemplatesOwnSystemPromptIsUsedAndSaid) {
+TEST(CliChat, ATemplatesOwnSystemPromptIsUsedAndShown) {
     const std::string message = "<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n";
     const auto answer = [](const std::string& text) {
         return out_of(with({"--raw", "--special", "--no-display-prompt", "-p", text}, "chat/own", "2"));
@@ -70,8 +70,9 @@ TEST(CliChat, ATemplatesOwnSystemPromptIsUsedAndSaid) {
     EXPECT_EQ(chat({"--system", ""}), answer(message));
     EXPECT_NE(own, answer(message)) << "nothing depends on it";
     const Outcome said =
-        run_program({"generate", "-m", model_file("chat/own"), "-n", "2", "-s", "3", "--chat", "-p", "Hi"});
-    EXPECT_NE(said.err.find("template: \"Be.\"; --system gives another"), std::string::npos) << said.err;
+        run_program({"generate", "-m", model_file("chat/own"), "-n", "2", "-s", "3", "--chat", "-v", "-p", "Hi"});
+    EXPECT_NE(said.err.find("chat template writes: \"<|im_start|>system\\x0aBe.<|im_end|>"), std::string::npos)
+        << said.err;
 }
 
 // Phi-3-medium's template knows no system message, and Gemma's raises an exception.
@@ -91,7 +92,7 @@ TEST(CliChat, WhatAModelHasNoFormForIsRefusedByName) {
     expect_error(run_program(with({"--chat", "-p", "Hi"}, "rope")), 2,
                  "expected a model with a chat template, found none in");
     const Outcome odd = run_program(with({"--chat", "-p", "Hi"}, "chat/odd"));
-    expect_error(odd, 3, "the chat template 'Human: {{ x }}' is not supported");
+    expect_error(odd, 3, "chat template: line 2: the filter 'urlize' is not supported");
     EXPECT_NE(odd.err.find("--raw"), std::string::npos) << odd.err;
     expect_success(run_program(with({"--raw", "-p", "Hi"}, "chat/odd")));
     expect_error(run_program(with({"--chat", "--raw", "-p", "Hi"})), 2, "--chat or --raw");

@@ -100,11 +100,19 @@ const std::filesystem::path& model_directory() {
         write_random(directory / "segments.safetensors", "segment+learned");
         // An encoding chooses among the files of the parent folder, so this one stays apart.
         std::filesystem::create_directory(directory / "chat");
-        write_random(directory / "chat/mistral.safetensors", "rope:theta=500",
-                     {{"chat_template", "{% for m in messages %}[INST] {{ m }} [/INST]{% endfor %}"}});
-        write_random(directory / "chat/own.safetensors", "rope:theta=500",
-                     {{"chat_template", "{{ '<|im_start|>system\nBe.<|im_end|>\n' }}"}}, 128);
-        write_random(directory / "chat/odd.safetensors", "rope:theta=500", {{"chat_template", "Human: {{ x }}"}});
+        const std::string mistral =
+            "{% for m in messages %}{% if m.role == 'user' %}[INST] {{ messages[0].content + '\n\n' if loop.index == 2 "
+            "and messages[0].role == 'system' }}{{ m.content }} [/INST]{% elif m.role == 'assistant' %} "
+            "{{ m.content.strip() + '</s>' }}{% endif %}{% endfor %}";
+        const std::string own =
+            "{% if messages[0].role != 'system' %}{{ '<|im_start|>system\nBe.<|im_end|>\n' }}{% endif %}"
+            "{% for m in messages if m.content %}{{ '<|im_start|>' + m.role + '\n' + m.content + "
+            "'<|im_end|>\n' }}{% endfor %}"
+            "{{ '<|im_start|>assistant\n' if add_generation_prompt }}";
+        write_random(directory / "chat/mistral.safetensors", "rope:theta=500", {{"chat_template", mistral}});
+        write_random(directory / "chat/own.safetensors", "rope:theta=500", {{"chat_template", own}}, 128);
+        write_random(directory / "chat/odd.safetensors", "rope:theta=500",
+                     {{"chat_template", "Human:\n{{ messages | urlize }}"}});
         const std::string user = "{% for m in messages %}{% if m['role'] == 'user' %}{{ '<|user|>\n' + m['content'] + "
                                  "'<|end|>\n<|assistant|>\n' }}{% endif %}{% endfor %}";
         write_random(directory / "chat/drops.safetensors", "rope:theta=500", {{"chat_template", user}});

@@ -159,6 +159,7 @@ int generate_one(const Arguments& arguments) {
     if (std::optional<Chat> chat = begin_chat(arguments, model, request)) {
         chat->say(std::move(prompt));
         prompt = chat->text();
+        if (arguments.has("verbose")) write_message("the chat template writes: \"" + printable(prompt, 4000) + '"');
     }
 
     std::string arrived;

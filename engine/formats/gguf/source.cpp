@@ -70,8 +70,24 @@ void read_notes(const Gguf& file, const std::string& architecture, Metadata& met
     constexpr std::size_t most = 4096;
     for (const char* key : {"general.name", "general.author", "general.license", "general.description"})
         if (const auto text = file.text(key); text && text->size() <= most && utf8_valid(*text)) metadata[key] = *text;
-    if (const auto text = file.text("tokenizer.chat_template"); text && utf8_valid(*text))
-        metadata["chat_template"] = *text;
+    const auto chat = file.text("tokenizer.chat_template");
+    if (!chat || !utf8_valid(*chat)) return;
+    metadata["chat_template"] = *chat;
+    const auto find = [&](const char* key) {
+        const auto found = file.metadata().find(key);
+        return found != file.metadata().end() ? &found->second : nullptr;
+    };
+    const GgufValue* const tokens = find("tokenizer.ggml.tokens");
+    if (tokens == nullptr || !tokens->is_array() || tokens->kind() != GgufKind::string) return;
+    for (const auto& [name, key] : {std::pair("bos_token", "tokenizer.ggml.bos_token_id"),
+                                    {"eos_token", "tokenizer.ggml.eos_token_id"},
+                                    {"pad_token", "tokenizer.ggml.padding_token_id"},
+                                    {"unk_token", "tokenizer.ggml.unknown_token_id"}}) {
+        const GgufValue* const id = find(key);
+        if (id == nullptr || id->is_array() || !id->is_integer() || id->integer() < 0) continue;
+        if (const auto place = static_cast<std::size_t>(id->integer()); place < tokens->size())
+            if (utf8_valid(tokens->text(place))) metadata[name] = tokens->text(place);
+    }
 }
 
 // All metadata under tokenizer.*, chat templates included.
