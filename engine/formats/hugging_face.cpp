@@ -105,7 +105,8 @@ std::string template_in(const JsonValue* value) {
 void read_chat(const fs::path& directory, Metadata& metadata) {
     const fs::path own = directory / "chat_template.jinja";
     const JsonValue config = read_json_file(directory / "tokenizer_config.json");
-    std::string text = is_there(own) ? read_text_file(own, most_config, "a template") : template_in(find_member(config, "chat_template"));
+    std::string text = is_there(own) ? read_text_file(own, most_config, "a template")
+                                     : template_in(find_member(config, "chat_template"));
     if (text.empty()) {
         const JsonValue processor = read_json_file(directory / "chat_template.json");
         text = template_in(find_member(processor, "chat_template"));

@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 #include <map>
+#include <system_error>
 
 namespace ordo::jinja {
 namespace {

@@ -2,6 +2,7 @@
 #include "text/jinja.h"
 
 #include <algorithm>
+#include <initializer_list>
 
 namespace ordo::jinja {
 namespace {

@@ -4,8 +4,8 @@
 
 #include "core/tensor.h"
 #include "ordo.h"
-#include <gtest/gtest.h>
 #include "tests/expect_error.h"
+#include <gtest/gtest.h>
 
 #include <cmath>
 

@@ -227,8 +227,9 @@ TEST_F(LabKeptRuns, OfOtherBudgetsAreNotCompared) {
 // The types of processor differ in the last bits of sums, so the reader learns which trained which run.
 TEST_F(LabKeptRuns, SayWhichProcessorTrainedThem) {
     const auto types = [](const Result& result) {
-        return std::count_if(result.found.begin(), result.found.end(),
-                             [](const std::string& line) { return has(line, "Types of processor or of Muon's products differ"); });
+        return std::count_if(result.found.begin(), result.found.end(), [](const std::string& line) {
+            return has(line, "Types of processor or of Muon's products differ");
+        });
     };
     EXPECT_EQ(types(run()), 0); // all unrecorded
     put_file(folder() / "seeds-runs.csv",

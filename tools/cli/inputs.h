@@ -4,8 +4,8 @@
 
 #include "tools/cli/options.h"
 
-#include <filesystem>
 #include <algorithm>
+#include <filesystem>
 #include <iterator>
 
 namespace ordo::tools {

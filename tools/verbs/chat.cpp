@@ -85,8 +85,9 @@ std::optional<Chat> begin_chat(const Arguments& arguments, const Model& model, G
     const std::string& where = where_of(model);
     if (chat_template.empty())
         fail(ErrorCode::usage, "option --chat: expected a model with a chat template, found none in ", where);
-    const auto form = chat_file::with_remedy(
-        [&] { return std::make_shared<const ChatTemplate>(std::move(chat_template), chat_file::tokens_of(model), where); });
+    const auto form = chat_file::with_remedy([&] {
+        return std::make_shared<const ChatTemplate>(std::move(chat_template), chat_file::tokens_of(model), where);
+    });
     chat_file::stop_at(form->end_of_answer(), tokenizer_of(model).get(), request.options);
     request.options.special = true;
     request.options.starts = false; // the template writes the token that starts a text, if there is one

@@ -3,6 +3,7 @@
 #include "core/error.h"
 #include "io/atomic_file.h"
 #include "tools/lab/drawing/render.h"
+#include "tools/lab/drawing/svg.h"
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -11,7 +12,6 @@
 #include <sys/wait.h>
 #include <system_error>
 #include <unistd.h>
-#include "tools/lab/drawing/svg.h"
 
 namespace ordo::lab {
 
