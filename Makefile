@@ -211,7 +211,7 @@ run: ## install what is missing, build, and write a story
 	@rm -f $(BUILD)/steps
 	@begin=$$(date +%s); $(MAKE) program STEPS="$$($(MAKE) -n program V=1 STEPS= | grep -c '^echo')" && \
 	  echo "make run: built in $$(($$(date +%s) - begin)) s" && $(BUILD)/ordo generate -p "$(PROMPT)" -n 256 -s 1
-	@printf '\n%s\n' 'Try next:' '  build/ordo generate -p "$(PROMPT)" -n 60 -s 1 --encodings none,rope,alibi' \
+	@printf '%s\n' '' 'Try next:' '  build/ordo generate -p "$(PROMPT)" -n 60 -s 1 --encodings none,rope,alibi' \
 	  '  build/ordo generate -i' '  make && build/ordo lab'
 
 test: ## install what is missing, build, and prove everything; MODE=asan or tsan under a sanitizer

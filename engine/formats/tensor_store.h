@@ -41,7 +41,8 @@ public:
     // The container has checked that the bytes are inside the file, and match the type and shape. Throws Error(model)
     // for a duplicate name.
     void add(FileTensor tensor);
-    // Adds a tensor of doubles, whose values become floats when they are read. read: its bytes, from its first value on.
+    // Adds a tensor of doubles, whose values become floats when they are read. read: its bytes, from its first value
+    // on.
     void add_doubles(FileTensor tensor, Read read);
     // Removes the beginning of the names that have it, unless another tensor has the rest as its name.
     void remove_prefix(std::string_view prefix);

@@ -13,8 +13,8 @@ namespace ordo {
 inline constexpr std::size_t most_config = std::size_t{4} << 20; // bytes
 
 bool is_there(const std::filesystem::path& path);
-// The text of a file. Throws Error, also for a file whose first bytes show another kind than the expected one, such as a
-// Git LFS pointer.
+// The text of a file. Throws Error, also for a file whose first bytes show another kind than the expected one, such as
+// a Git LFS pointer.
 std::string read_text_file(const std::filesystem::path& path, std::size_t most, const char* expected = "JSON");
 // The JSON object in a file; null if the file is missing. Throws Error.
 JsonValue read_json_file(const std::filesystem::path& path, std::size_t most = most_config);

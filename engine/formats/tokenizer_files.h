@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tokenizers of directories without a tokenizer.json: the vocabularies of GPT-2, RoBERTa and BERT in text files; Marian's
-// vocabulary with SentencePiece's model of the source language; and SentencePiece's model alone.
+// Tokenizers of directories without a tokenizer.json: the vocabularies of GPT-2, RoBERTa and BERT in text files;
+// Marian's vocabulary with SentencePiece's model of the source language; and SentencePiece's model alone.
 #pragma once
 
 #include "io/json.h"

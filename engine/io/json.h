@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // JSON exactly as in RFC 8259. A reader throws Error(model) that begins with `where` for anything else, and for
-// anything above the limits. This includes a byte order mark, bytes that are not UTF-8, NaN and other literals, and text
-// after the value. A duplicate key of an object is refused, or in the files of other programs the last one counts, as
-// in Python's json and in Hugging Face's tokenizers. Nesting is limited before anything nests, so that no input can
+// anything above the limits. This includes a byte order mark, bytes that are not UTF-8, NaN and other literals, and
+// text after the value. A duplicate key of an object is refused, or in the files of other programs the last one counts,
+// as in Python's json and in Hugging Face's tokenizers. Nesting is limited before anything nests, so that no input can
 // exhaust the stack. nlohmann's parser reads the text as events. Its tree is not used: it allocates in destructors and
 // comparisons that may not throw, where a failed allocation would end the process.
 #pragma once
@@ -97,8 +97,9 @@ public:
 };
 void parse_json(std::string_view text, std::string_view where, const JsonLimits& limits, JsonEvents& events);
 
-// Builds the tree from events. Of a duplicate key, the last one counts or none. It may take 60 MiB and twice the text. Text, file and tree
-// together then take at most 64 MiB and four times the file: a member of six bytes costs a hundred in memory.
+// Builds the tree from events. Of a duplicate key, the last one counts or none. It may take 60 MiB and twice the text.
+// Text, file and tree together then take at most 64 MiB and four times the file: a member of six bytes costs a hundred
+// in memory.
 class JsonTree final : public JsonEvents {
 public:
     JsonTree(std::string_view where, std::size_t text_bytes, bool repeats = false)

@@ -275,7 +275,8 @@ private:
     }
     const Name& named(Ref ref) const { return allowed[of(ref, Kind::name).number]; }
 
-    // ('storage', type, key, device, elements); before PyTorch 1.6 also None, or (key, offset, elements) of a part of it
+    // ('storage', type, key, device, elements); before PyTorch 1.6 also None, or (key, offset, elements) of a part of
+    // it
     void push_storage(Ref id) {
         const std::vector<Ref>& parts = of(id, Kind::tuple).items;
         const bool part = parts.size() == 6 && values_[parts[5]].kind == Kind::tuple;

@@ -42,8 +42,8 @@ struct PickledDictionary {
 };
 
 // The tensors of a state dictionary. It may lie in a dictionary that says more about a training, under "state_dict",
-// "model_state_dict", "model" or "module". Each function throws Error(model) that begins with `where`. The pickle begins
-// the text, and `size`, if given, gets its bytes: files before PyTorch 1.6 hold several in a row.
+// "model_state_dict", "model" or "module". Each function throws Error(model) that begins with `where`. The pickle
+// begins the text, and `size`, if given, gets its bytes: files before PyTorch 1.6 hold several in a row.
 PickledDictionary read_pickled_tensors(std::string_view text, std::string_view where, const PickleLimits& limits = {},
                                        std::size_t* size = nullptr);
 // A list of texts, which are parts of the pickle's text; at most as many as tensors.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Products with the values of a cache, which lie in slabs of 64 tokens (kernels.h). Included after quant_panels.h. Every
-// output is one chain of additions over ascending rows of b.
+// Products with the values of a cache, which lie in slabs of 64 tokens (kernels.h). Included after quant_panels.h.
+// Every output is one chain of additions over ascending rows of b.
 
 namespace {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a Model holds besides the public interface, and random models. A file that includes this header knows no layers and
-// no kernels.
+// What a Model holds besides the public interface, and random models. A file that includes this header knows no layers
+// and no kernels.
 #pragma once
 
 #include "core/weight_type.h"

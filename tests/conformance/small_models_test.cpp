@@ -77,8 +77,8 @@ protected:
     fs::path folder_;
 };
 
-// GPT by hand: two layers of 16, no biases, 32 words. Published: best_val_loss 1.5052, over windows drawn at random from
-// val.bin. Over its 42 windows in a row, the formula in double precision (PyTorch) gives 1.50608.
+// GPT by hand: two layers of 16, no biases, 32 words. Published: best_val_loss 1.5052, over windows drawn at random
+// from val.bin. Over its 42 windows in a row, the formula in double precision (PyTorch) gives 1.50608.
 TEST_F(SmallModels, GptByHandHasThePublishedLoss) {
     if (!has("gpt-by-hand/ckpt.pt")) GTEST_SKIP();
     Blueprint blueprint = gpt2(32, 8, 2, 16, 2);
@@ -119,8 +119,8 @@ TEST_F(SmallModels, GptByHandHasThePublishedLoss) {
     EXPECT_NEAR(loss / (8 * windows), 1.5052, 0.002);
 }
 
-// minigpt: four layers of 128, 54 characters, separate q, k and v. The text and the logits are those of the repository's
-// own model.py (PyTorch 1.13).
+// minigpt: four layers of 128, 54 characters, separate q, k and v. The text and the logits are those of the
+// repository's own model.py (PyTorch 1.13).
 TEST_F(SmallModels, MinigptWritesItsOwnText) {
     if (!has("minigpt/minigpt.pt")) GTEST_SKIP();
     Blueprint blueprint = gpt2(54, 128, 4, 128, 4);

@@ -36,7 +36,7 @@ readable() { # whatever the umask
 check 'all may read its files' readable
 needs() { # and which versions of them
     dpkg-deb -f "$SCRATCH/ordo.deb" Depends | tr ',' '\n' | sort >"$SCRATCH/depends"
-    for package in libc6 libgomp1 libopenblas0-openmp libpcre2-8-0 libstdc++6 libutf8proc2; do
+    for package in libc6 libgomp1 libopenblas0-openmp libpcre2-8-0 "libstdc[+][+]6" libutf8proc2; do
         grep -E "^ ?$package \(>= [0-9].*\)$" "$SCRATCH/depends" || { cat "$SCRATCH/depends"; return 1; }
     done
 }

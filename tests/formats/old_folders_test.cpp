@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Directories of 2018 to 2021: vocabularies in text files, a config.json without model_type, doubles, a level before the
-// names of the tensors, and the first layout of sentence-transformers.
+// Directories of 2018 to 2021: vocabularies in text files, a config.json without model_type, doubles, a level before
+// the names of the tensors, and the first layout of sentence-transformers.
 #include "formats/source.h"
 #include "tests/formats/hugging_face_folder.h"
 

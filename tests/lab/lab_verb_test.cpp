@@ -148,7 +148,8 @@ TEST(LabVerb, JobsAreCommandsThatTrainWhatIsCompared) {
     EXPECT_TRUE(has(list.out, "--encoding rotate-stretch:period=6 --seed 6 "));
     put_file(dir / "jobs", list.out);
     const std::string folder = std::filesystem::path(program_path()).parent_path().string();
-    ASSERT_EQ(std::system(("PATH=" + folder + ":$PATH sh '" + (dir / "jobs").string() + "' >/dev/null").c_str()), 0);
+    ASSERT_EQ(std::system(("PATH='" + folder + "':\"$PATH\" sh '" + (dir / "jobs").string() + "' >/dev/null").c_str()),
+              0);
     EXPECT_TRUE(std::filesystem::exists(dir / "runs/none-5.safetensors"));
     EXPECT_TRUE(std::filesystem::exists(dir / "runs/rotate-stretch-period-6-6.safetensors"));
     const Outcome compared =

@@ -368,7 +368,7 @@ TEST_F(TrainingFiles, ACardSaysWhatWasSeen) {
     put_file(dir_ / "log", "step,tokens,lr,loss,grad_norm,tokens_per_second,validation_loss\n"
                            "1,2048,0.001,8,1,0,\n2,4096,0.001,6,1,0,\n2,4096,,,,,7\n");
     const std::string command =
-        "tools/scripts/card.sh " + test::program_path() + " weights/none.safetensors " + (dir_ / "log").string();
+        "tools/scripts/card.sh '" + test::program_path() + "' weights/none.safetensors " + (dir_ / "log").string();
     const std::unique_ptr<std::FILE, int (*)(std::FILE*)> card(::popen(command.c_str(), "r"), ::pclose);
     ASSERT_TRUE(card);
     std::string text;

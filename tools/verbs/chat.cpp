@@ -26,7 +26,7 @@ std::map<std::string, std::string> tokens_of(const Model& model) {
     std::map<std::string, std::string> tokens;
     for (const std::string_view name : chat_tokens)
         if (std::string text = model.metadata(name); !text.empty()) tokens[std::string(name)] = std::move(text);
-    const Tokenizer* const tokenizer = tokenizer_of(model).get();
+    const Tokenizer* const tokenizer = tokenizer_of(model);
     if (!tokens.empty() || tokenizer == nullptr) return tokens;
     for (const auto& [name, token] :
          {std::pair("bos_token", model.start_of_text()), {"eos_token", model.end_of_text()}})
@@ -88,7 +88,7 @@ std::optional<Chat> begin_chat(const Arguments& arguments, const Model& model, G
     const auto form = chat_file::with_remedy([&] {
         return std::make_shared<const ChatTemplate>(std::move(chat_template), chat_file::tokens_of(model), where);
     });
-    chat_file::stop_at(form->end_of_answer(), tokenizer_of(model).get(), request.options);
+    chat_file::stop_at(form->end_of_answer(), tokenizer_of(model), request.options);
     request.options.special = true;
     request.options.starts = false; // the template writes the token that starts a text, if there is one
     request.show_prompt = false;

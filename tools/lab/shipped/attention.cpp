@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Which tokens the heads attend to: maps for a prompt, and scores of each head (Olsson et al. 2022, "In-context Learning
-// and Induction Heads", arXiv 2209.11895).
+// Which tokens the heads attend to: maps for a prompt, and scores of each head (Olsson et al. 2022, "In-context
+// Learning and Induction Heads", arXiv 2209.11895).
 #include "tools/lab/shipped/attention_scores.h"
 #include "tools/lab/shipped/trained.h"
 
