@@ -72,7 +72,6 @@ TEST(Declared, CanonicalSpecsAreRead) {
         EXPECT_EQ(make(rope + rest)->spec(), rope + rest);
 }
 
-// Both ends of a range are inside.
 TEST(Declared, ParametersHaveRanges) {
     std::istringstream ranges(R"(
         sinusoidal:scale 0 1e6  sinusoidal:base 0.0001 1e12  sinusoidal:offset 0 1073741824

@@ -162,7 +162,6 @@ const reference::Matrix& tensor_of(const Subject& s, const std::string& name) {
 Number rows_of(const std::string& name, int first = 0, int column = 0) {
     return [=](const Subject& s, int i, int j) { return tensor_of(s, name).at(first + i, column + j); };
 }
-// A tensor [n_heads].
 Number heads_of(const std::string& name, double least = -HUGE_VAL, double most = HUGE_VAL) {
     return [=](const Subject& s, int i, int) { return std::clamp(tensor_of(s, name).at(0, i), least, most); };
 }
