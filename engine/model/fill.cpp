@@ -14,7 +14,7 @@
 namespace ordo {
 namespace {
 
-// A text in its tokenizer's frame, with a segment for each token if the model's encodings use segments.
+// A text in its tokenizer's frame, with a segment for each token if one is not 0.
 struct Framed {
     std::vector<Token> tokens;
     std::vector<int> segments;
@@ -26,10 +26,12 @@ Framed framed(const Model& model, std::string_view text, bool special) {
     const Model::Impl& m = impl_of(model);
     if (!m.tokenizer) fail(ErrorCode::model, m.where, ": has no tokenizer");
     Framed all;
-    all.tokens = encode_framed(*m.tokenizer, text, special, &all.segments);
+    const std::vector<Frame::Part>& parts = m.tokenizer->frame().one;
+    const bool segmented = std::any_of(parts.begin(), parts.end(), [](const auto& part) { return part.segment != 0; });
+    all.tokens = encode_framed(*m.tokenizer, text, special, segmented ? &all.segments : nullptr);
     if (!m.encoder && m.special.start >= 0 && (all.tokens.empty() || all.tokens.front() != m.special.start)) {
         all.tokens.insert(all.tokens.begin(), m.special.start); // as generate() does
-        all.segments.insert(all.segments.begin(), 0);
+        if (segmented) all.segments.insert(all.segments.begin(), 0);
     }
     if (all.tokens.empty()) fail(ErrorCode::usage, "text: expected at least one token, found none");
     return all;

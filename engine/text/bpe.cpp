@@ -67,11 +67,6 @@ private:
     bool wanted_;
 };
 
-// For a piece longer than all before it, so that the ids do not take twice their memory.
-void reserve_for(std::string_view piece, std::vector<Token>& out) {
-    if (piece.size() > out.size()) out.reserve(out.size() + piece.size());
-}
-
 // BPE on bytes, each of which has a token: a piece starts as its bytes.
 class ByteBpe final : public TokenModel {
 public:
@@ -85,7 +80,6 @@ public:
     void encode(std::string_view piece, std::vector<Token>& out, Scratch& scratch) const override {
         if (whole_.wanted() && whole_.encode(spell_bytes(piece), out)) return;
         const std::size_t first = out.size();
-        reserve_for(piece, out);
         for (const char c : piece) out.push_back(byte_ids_[static_cast<unsigned char>(c)]);
         if (piece.size() > 1) merges_.apply(out, first, scratch.merges);
     }
@@ -118,7 +112,6 @@ public:
     void encode(std::string_view piece, std::vector<Token>& out, Scratch& scratch) const override {
         if (whole_.wanted() && whole_.encode(piece, out)) return;
         const std::size_t first = out.size();
-        reserve_for(piece, out);
         spell(piece, out, scratch.text);
         if (out.size() > first + 1) merges_.apply(out, first, scratch.merges);
     }

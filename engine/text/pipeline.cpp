@@ -110,6 +110,9 @@ private:
             fail(ErrorCode::limit, "text to encode: expected at most ", std::numeric_limits<std::int32_t>::max(),
                  " bytes, found ", text.size());
         Allowance allowance("text to encode", text.size());
+        // The ids of a long text would take twice their memory while they grow. Untouched memory is not resident.
+        constexpr std::size_t least = std::size_t{1} << 20, most = std::size_t{64} << 20, frame = 16;
+        if (text.size() >= least && text.size() <= most) out.reserve(out.size() + text.size() + frame);
         PieceCache cache(text.size());
         TokenModel::Scratch scratch;
         const auto on_token = [&](Token token) { out.push_back(token); };

@@ -21,6 +21,9 @@ struct FreeMatch {
 struct FreeMatchContext {
     void operator()(pcre2_match_context* context) const { pcre2_match_context_free(context); }
 };
+struct FreeJitStack {
+    void operator()(pcre2_jit_stack* stack) const { pcre2_jit_stack_free(stack); }
+};
 struct FreeContext {
     void operator()(pcre2_compile_context* context) const { pcre2_compile_context_free(context); }
 };
@@ -36,6 +39,7 @@ constexpr std::size_t scanned_bytes = std::size_t{1} << 26;
 // at one place without a step: there it calls back at each item.
 constexpr std::string_view callout = "(?C1)(?:", end_of_callout = ")";
 constexpr std::size_t long_pattern = 2048;
+constexpr std::size_t jit_bytes = std::size_t{32} << 10; // PCRE2's default
 
 std::string message_of(int code) {
     std::array<unsigned char, 128> text{};
@@ -96,6 +100,10 @@ public:
         pcre2_set_depth_limit(context_.get(), deepest);
         pcre2_set_heap_limit(context_.get(), heap_kilobytes);
         pcre2_set_callout(context_.get(), at_place, this);
+        if (has_stack(std::size_t{64} << 10)) return;
+        stack_.reset(pcre2_jit_stack_create(jit_bytes, jit_bytes, nullptr)); // by default on the thread's own stack
+        if (!stack_) throw std::bad_alloc();
+        pcre2_jit_stack_assign(context_.get(), nullptr, stack_.get());
     }
 
     // The first match from a place on; false if there is none.
@@ -165,7 +173,8 @@ private:
     std::uint32_t first_steps_;
     std::unique_ptr<pcre2_match_data, FreeMatch> match_;
     std::unique_ptr<pcre2_match_context, FreeMatchContext> context_;
-    std::size_t place_ = 0; // that is being tried
+    std::unique_ptr<pcre2_jit_stack, FreeJitStack> stack_; // empty: the thread's
+    std::size_t place_ = 0;                                // that is being tried
     std::uint32_t called_ = 0;
 };
 

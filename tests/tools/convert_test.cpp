@@ -368,7 +368,7 @@ TEST_F(CliConvert, ModelsRunInTheTypeThatIsAskedFor) {
 }
 
 // OpenBLAS's variables of each thread take 60 KiB of it.
-TEST_F(CliConvert, AThreadWithASmallStackLoadsAGguf) {
+TEST_F(CliConvert, AThreadWithASmallStackLoadsAGgufAndEncodes) {
     if (is_instrumented()) GTEST_SKIP() << "a sanitizer needs more stack";
     const std::string file = dir_ / "small.gguf";
     expect_success(run_program({"convert", "weights/rope.safetensors", file}));
@@ -377,18 +377,22 @@ TEST_F(CliConvert, AThreadWithASmallStackLoadsAGguf) {
     ASSERT_EQ(pthread_attr_setstacksize(&attributes, 96 << 10), 0);
     struct Loaded {
         std::string file;
-        int vocabulary = 0;
+        int vocabulary = 0, tokens = 0;
     } loaded{file};
     const auto load = [](void* to) -> void* {
         auto& own = *static_cast<Loaded*>(to);
-        own.vocabulary = Model::load(own.file).vocab_size();
+        const Model model = Model::load(own.file);
+        own.vocabulary = model.vocab_size();
+        own.tokens = static_cast<int>(model.encode("Once upon a time").size());
         return nullptr;
     };
     pthread_t thread;
     ASSERT_EQ(pthread_create(&thread, &attributes, load, &loaded), 0);
     pthread_join(thread, nullptr);
     pthread_attr_destroy(&attributes);
-    EXPECT_EQ(loaded.vocabulary, Model::load("weights/rope.safetensors").vocab_size());
+    const Model same = Model::load("weights/rope.safetensors");
+    EXPECT_EQ(loaded.vocabulary, same.vocab_size());
+    EXPECT_EQ(loaded.tokens, static_cast<int>(same.encode("Once upon a time").size()));
 }
 
 } // namespace

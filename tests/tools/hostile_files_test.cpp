@@ -159,7 +159,7 @@ TEST_F(HostileFiles, DecodersForManyTokens) {
     });
     EXPECT_EQ(run({"tokenize", folder(), "--decode", "7 19999"}).out, "t7t19999");
     change_tokenizer([](Json& t) { t["decoder"] = sequence("decoders", list_of({{"type", "Fuse"}}, 10'000)); });
-    expect_error(run({"info", folder()}), 3, "decoders[64]: expected at most 64 components");
+    expect_error(run({"info", folder()}), 3, "decoders[512]: expected at most 512 components");
 }
 
 // 100,000 beginnings of a system prompt, none of which ends.

@@ -90,8 +90,8 @@ protected:
     void expect_bytes(const std::string& text, const std::vector<int>& expected) {
         const std::vector<tools::Document> documents = tools::read_documents(text, Model::load(folder_.path()), "text");
         ASSERT_EQ(documents.size(), 1u);
-        EXPECT_EQ(documents[0].bytes, expected);
-        const std::vector<int>& bytes = documents[0].bytes;
+        const std::vector<int> bytes(documents[0].bytes.begin(), documents[0].bytes.end());
+        EXPECT_EQ(bytes, expected);
         EXPECT_EQ(std::accumulate(bytes.begin(), bytes.end(), std::size_t{0}), text.size());
     }
 };

@@ -30,22 +30,24 @@ namespace {
 
 // The number of text bytes for each token. If decoding gives another text (lower case, one space for two), the text's
 // bytes are distributed in proportion. So bits per byte always refer to the text's own bytes.
-std::vector<int> bytes_by_token(const Tokenizer& tokenizer, std::span<const Token> tokens, std::size_t text_bytes) {
-    std::vector<std::size_t> ends;
+std::vector<std::uint16_t> bytes_by_token(const Tokenizer& tokenizer, std::span<const Token> tokens,
+                                          std::size_t text_bytes) {
     std::string piece;
-    std::size_t decoded = 0;
-    for (const Token token : tokens) {
+    const auto size_of = [&](const Token& token) {
         piece.clear();
-        tokenizer.append(token, piece, ends.empty());
-        ends.push_back(decoded += piece.size());
-    }
-    std::vector<int> bytes;
-    std::size_t before = 0;
-    for (const std::size_t end : ends) {
+        tokenizer.append(token, piece, &token == tokens.data());
+        return piece.size();
+    };
+    std::size_t decoded = 0, end = 0, before = 0;
+    for (const Token& token : tokens) decoded += size_of(token);
+    std::vector<std::uint16_t> bytes;
+    bytes.reserve(tokens.size() + 1);
+    for (const Token& token : tokens) {
+        end += size_of(token);
         const double share = decoded == 0 ? 0 : static_cast<double>(end) / static_cast<double>(decoded);
         const auto now =
             decoded == text_bytes ? end : static_cast<std::size_t>(share * static_cast<double>(text_bytes));
-        bytes.push_back(static_cast<int>(now - before));
+        bytes.push_back(static_cast<std::uint16_t>(std::min<std::size_t>(now - before, 65535)));
         before = now;
     }
     return bytes;
@@ -57,12 +59,11 @@ std::vector<Document> read_documents(std::string_view text, const Model& model, 
     std::vector<Document> documents;
     for (const std::string_view body : split_documents(text)) {
         Document& document = documents.emplace_back();
-        if (model.start_of_text() >= 0) document.tokens.push_back(model.start_of_text());
-        document.bytes.assign(document.tokens.size(), 0);
-        const std::vector<Token> tokens = model.encode(body);
-        const std::vector<int> bytes = bytes_by_token(*tokenizer_of(model), tokens, body.size());
-        document.tokens.insert(document.tokens.end(), tokens.begin(), tokens.end());
-        document.bytes.insert(document.bytes.end(), bytes.begin(), bytes.end());
+        document.tokens = model.encode(body);
+        document.bytes = bytes_by_token(*tokenizer_of(model), document.tokens, body.size());
+        if (model.start_of_text() < 0) continue;
+        document.tokens.insert(document.tokens.begin(), model.start_of_text());
+        document.bytes.insert(document.bytes.begin(), 0);
     }
     if (std::all_of(documents.begin(), documents.end(), [](const Document& d) { return d.tokens.size() < 2; }))
         fail(ErrorCode::usage, printable(name), ": expected a text of at least two tokens, found less");

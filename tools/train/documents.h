@@ -10,7 +10,7 @@ inline constexpr std::size_t most_text = std::size_t{256} << 20; // bytes
 
 struct Document {
     std::vector<Token> tokens;
-    std::vector<int> bytes; // of each token
+    std::vector<std::uint16_t> bytes; // of each token, at most 65535
 };
 
 std::string_view without_outer_newlines(std::string_view text);

@@ -7,6 +7,8 @@
 #include "tools/model/weights.h"
 #include "tools/terminal/output.h"
 
+#include <utility>
+
 namespace ordo::tools {
 
 namespace tokenize_file {
@@ -78,13 +80,22 @@ int run(const Arguments& arguments) {
     const std::unique_ptr<const Tokenizer> tokenizer = open_tokenizer(arguments);
     std::vector<Token> ids;
     tokenizer->encode(text, arguments.has("special"), ids);
-    std::string out, pieces;
-    for (std::size_t i = 0; i < ids.size(); ++i) {
-        out += (i == 0 ? "" : json ? "," : " ") + std::to_string(ids[i]);
-        if (json)
-            pieces += (i == 0 ? "" : ",") + json_quoted(escaped_bytes(text_of(*tokenizer, Tokens(ids).subspan(i, 1))));
+    std::string out;
+    const auto list = [&](const char* comma, const auto& item) {
+        for (std::size_t i = 0; i < ids.size(); ++i) {
+            out.append(i == 0 ? "" : comma).append(item(i));
+            if (out.size() > std::size_t{1} << 16) write_out(std::exchange(out, {})); // not the whole at once
+        }
+    };
+    if (json) out = "{\"ids\":[";
+    list(json ? "," : " ", [&](std::size_t i) { return std::to_string(ids[i]); });
+    if (json) {
+        out += "],\"pieces\":[";
+        list(",",
+             [&](std::size_t i) { return json_quoted(escaped_bytes(text_of(*tokenizer, Tokens(ids).subspan(i, 1)))); });
+        out += "]}";
     }
-    write_out(json ? "{\"ids\":[" + out + "],\"pieces\":[" + pieces + "]}\n" : out + "\n");
+    write_out(out + "\n");
     return 0;
 }
 
