@@ -38,6 +38,9 @@ const SpecialTokens& special_tokens_of(const Model& model) {
 const std::string& where_of(const Model& model) {
     return impl_of(model).where;
 }
+const Metadata& metadata_of(const Model& model) {
+    return impl_of(model).metadata;
+}
 std::span<const TensorSpec> tensor_specs(const Model& model) {
     return impl_of(model).tensors->specs();
 }

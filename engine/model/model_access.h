@@ -22,6 +22,7 @@ const EncodingStack& encodings_of(const Model& model);
 const Tokenizer* tokenizer_of(const Model& model); // null: there is none
 const SpecialTokens& special_tokens_of(const Model& model);
 const std::string& where_of(const Model& model); // the file, for messages
+const Metadata& metadata_of(const Model& model);
 // The tensors in the file's order, and a copy of one as floats.
 std::span<const TensorSpec> tensor_specs(const Model& model);
 void read_tensor(const Model& model, std::string_view name, std::span<float> out);

@@ -8,7 +8,7 @@
 #include "tools/lab/shipped/trained.h"
 #include "tools/measure/shapes.h"
 #include "tools/model/weights.h"
-#include "tools/train/record.h"
+#include "tools/train/documents.h"
 
 #include <algorithm>
 #include <set>
@@ -111,7 +111,7 @@ void warn_of_learned_text(const Experiment& experiment, const Request& request, 
             request.arguments.has("corpus") ? request.arguments.text("corpus") : weights_file("heldout.txt").string();
         name = printable(text.filename().string());
         for (const Trained& model : trained_models(request))
-            if (train::learned_from(tools::read_facts(model.file).record, text))
+            if (tools::learned_from(tools::read_facts(model.file).record, text))
                 names += (names.empty() ? "" : ", ") + model.name;
     } catch (const Error&) { // no weights, but results of tasks, which compare joins
         return;

@@ -2,8 +2,10 @@
 #include "tools/train/documents.h"
 
 #include "core/error.h"
+#include "io/file.h"
 #include "model/model_access.h"
 #include "text/tokenizer.h"
+#include "tools/train/sha256.h"
 
 #include <algorithm>
 
@@ -74,6 +76,17 @@ std::vector<std::vector<Token>> tokens_of(std::vector<Document> documents) {
     std::vector<std::vector<Token>> tokens;
     for (Document& document : documents) tokens.push_back(std::move(document.tokens));
     return tokens;
+}
+
+bool learned_from(const Metadata& record, const std::filesystem::path& text) {
+    std::error_code error;
+    if (!std::filesystem::is_regular_file(text, error)) return false;
+    const std::string digest = sha256(read_file(text, std::size_t{1} << 40));
+    return std::ranges::any_of(std::initializer_list<std::string_view>{"corpus.sha256", "finish.sha256"},
+                               [&](std::string_view key) {
+                                   const auto found = record.find(key);
+                                   return found != record.end() && found->second == digest;
+                               });
 }
 
 } // namespace ordo::tools

@@ -2,7 +2,7 @@
 // A text as documents, for training or measuring a model.
 #pragma once
 
-#include "ordo.h"
+#include "model/model_access.h"
 
 namespace ordo::tools {
 
@@ -23,5 +23,8 @@ std::vector<Document> read_documents(std::string_view text, const Model& model, 
 
 // Only the tokens of the documents.
 std::vector<std::vector<Token>> tokens_of(std::vector<Document> documents);
+
+// Whether a model learned from this text, by the digests in its record. False for a text from a pipe.
+bool learned_from(const Metadata& record, const std::filesystem::path& text);
 
 } // namespace ordo::tools

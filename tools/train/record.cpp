@@ -164,13 +164,6 @@ std::string differing_condition(const Metadata& a, const Metadata& b) {
     return both || conditions_of(recorded(a, "command")) == conditions_of(recorded(b, "command")) ? "" : "command";
 }
 
-bool learned_from(const Metadata& record, const std::filesystem::path& text) {
-    std::error_code error;
-    if (!std::filesystem::is_regular_file(text, error)) return false;
-    const std::string digest = sha256(read_file(text, most_bytes));
-    return recorded(record, "corpus.sha256") == digest || recorded(record, "finish.sha256") == digest;
-}
-
 // FNV-1a.
 std::uint64_t digest_of(const Metadata& conditions, std::int64_t step, std::span<const float> values) {
     std::uint64_t digest = 0xcbf29ce484222325;

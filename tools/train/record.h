@@ -33,9 +33,6 @@ Metadata conditions_of_run(const Options& options, const Sources& sources, const
 // controlled. Files without a complete record are compared by their commands.
 std::string differing_condition(const Metadata& a, const Metadata& b);
 
-// Whether a model learned from this text, by the digests in its record. False for a text from a pipe.
-bool learned_from(const Metadata& record, const std::filesystem::path& text);
-
 // A digest of a run at a step. If anything differs, the digest almost certainly differs too.
 std::uint64_t digest_of(const Metadata& conditions, std::int64_t step, std::span<const float> values);
 

@@ -7,7 +7,6 @@
 #include "core/error.h"
 #include "io/base_name.h"
 #include "model/model_access.h"
-#include "model/stack.h"
 #include "tools/cli/inputs.h"
 #include "tools/cli/machine.h"
 #include "tools/model/rope_options.h"
@@ -17,7 +16,6 @@
 #include "tools/terminal/output.h"
 #include "tools/terminal/wide_table.h"
 #include "tools/train/documents.h"
-#include "tools/train/record.h"
 
 #include <algorithm>
 #include <cmath>
@@ -167,7 +165,7 @@ int run(const Arguments& arguments) {
     const Model model = open_model(arguments);
     if (blueprint_of(model).bidirectional())
         fail(ErrorCode::usage, "perplexity: a bidirectional model does not predict the next token");
-    if (!arguments.has("quiet") && train::learned_from(impl_of(model).metadata, file))
+    if (!arguments.has("quiet") && learned_from(metadata_of(model), file))
         write_message("warning: the model learned from this text, so its loss here says nothing about other texts");
     if (lengths.empty()) lengths = {model.context()};
     std::string refused;
