@@ -18,6 +18,7 @@
 
 namespace ordo {
 namespace alibi_file {
+namespace {
 
 class Alibi final : public DistanceBias {
 public:
@@ -92,6 +93,7 @@ private:
     std::vector<double> slopes_; // of each head; the initial values where they are trained
 };
 
+} // namespace
 } // namespace alibi_file
 
 const EncodingInfo alibi_encoding = {

@@ -14,6 +14,7 @@
 
 namespace ordo {
 namespace cope_file {
+namespace {
 
 constexpr int most_positions = 8192; // their products are on the stack
 
@@ -103,6 +104,7 @@ private:
     std::vector<TurnedRows> turned_; // weight of each layer, transposed
 };
 
+} // namespace
 } // namespace cope_file
 
 const EncodingInfo cope_encoding = {

@@ -12,6 +12,7 @@
 
 namespace ordo {
 namespace deberta_file {
+namespace {
 
 class Deberta final : public RelativeVectors {
 public:
@@ -65,6 +66,7 @@ private:
     Terms terms_ = Terms::both;
 };
 
+} // namespace
 } // namespace deberta_file
 
 const EncodingInfo deberta_encoding = {

@@ -20,6 +20,7 @@
 
 namespace ordo {
 namespace fire_file {
+namespace {
 
 constexpr int most_width = 256;
 constexpr int most_prepared = 1 << 20; // distances
@@ -238,6 +239,7 @@ TableRows Fire::function_rows(const TableRequest& request) const {
                       });
 }
 
+} // namespace
 } // namespace fire_file
 
 const EncodingInfo fire_encoding = {

@@ -17,6 +17,7 @@
 
 namespace ordo {
 namespace forget_file {
+namespace {
 
 double log_sigmoid(double z) {
     return z < 0 ? z - std::log1p(std::exp(z)) : -std::log1p(std::exp(-z));
@@ -159,6 +160,7 @@ private:
     };
 };
 
+} // namespace
 } // namespace forget_file
 
 const EncodingInfo forget_encoding = {

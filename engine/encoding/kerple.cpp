@@ -12,6 +12,7 @@
 
 namespace ordo {
 namespace kerple_file {
+namespace {
 
 constexpr double least = 0.01, most_power = 2;
 
@@ -58,6 +59,7 @@ private:
     bool power_ = false; // or log
 };
 
+} // namespace
 } // namespace kerple_file
 
 const EncodingInfo kerple_encoding = {

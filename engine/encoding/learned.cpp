@@ -8,6 +8,7 @@
 
 namespace ordo {
 namespace learned_file {
+namespace {
 
 class Learned final : public RowTable {
 public:
@@ -28,6 +29,7 @@ private:
     int length_ = dims().context, offset_ = 0;
 };
 
+} // namespace
 } // namespace learned_file
 
 const EncodingInfo learned_encoding = {

@@ -6,12 +6,14 @@
 
 namespace ordo {
 namespace none_file {
+namespace {
 
 struct None final : RegisteredEncoding {
     using RegisteredEncoding::RegisteredEncoding;
     std::vector<NamedTable> tables() const override { return {}; }
 };
 
+} // namespace
 } // namespace none_file
 
 const EncodingInfo none_encoding = {

@@ -17,6 +17,7 @@
 
 namespace ordo {
 namespace rope_file {
+namespace {
 
 constexpr std::size_t most_axes = 4;
 
@@ -100,6 +101,7 @@ private:
     bool interleaved_ = false;     // axes alternate, as long as each has pairs left
 };
 
+} // namespace
 } // namespace rope_file
 
 const EncodingInfo rope_encoding = {

@@ -15,6 +15,7 @@
 
 namespace ordo {
 namespace rotate_stretch_file {
+namespace {
 
 constexpr double two_pi = 6.283185307179586476925;
 
@@ -101,6 +102,7 @@ private:
     double step_ = 0.1;
 };
 
+} // namespace
 } // namespace rotate_stretch_file
 
 const EncodingInfo rotate_stretch_encoding = {

@@ -9,6 +9,7 @@
 
 namespace ordo {
 namespace sandwich_file {
+namespace {
 
 class Sandwich final : public DistanceBias {
 public:
@@ -46,6 +47,7 @@ private:
     std::vector<double> frequencies_, sums_; // sums_: of the first distances, the same for all heads
 };
 
+} // namespace
 } // namespace sandwich_file
 
 const EncodingInfo sandwich_encoding = {

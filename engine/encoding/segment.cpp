@@ -7,6 +7,7 @@
 
 namespace ordo {
 namespace segment_file {
+namespace {
 
 class Segment final : public RowTable {
 public:
@@ -22,6 +23,7 @@ private:
     int count_ = 2;
 };
 
+} // namespace
 } // namespace segment_file
 
 const EncodingInfo segment_encoding = {

@@ -10,6 +10,7 @@
 
 namespace ordo {
 namespace shaw_file {
+namespace {
 
 class Shaw final : public RelativeVectors {
 public:
@@ -50,6 +51,7 @@ private:
     bool has_values_ = true;
 };
 
+} // namespace
 } // namespace shaw_file
 
 const EncodingInfo shaw_encoding = {

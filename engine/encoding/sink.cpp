@@ -10,6 +10,7 @@
 
 namespace ordo {
 namespace sink_file {
+namespace {
 
 class Sink final : public RegisteredEncoding {
 public:
@@ -28,6 +29,7 @@ public:
     }
 };
 
+} // namespace
 } // namespace sink_file
 
 const EncodingInfo sink_encoding = {

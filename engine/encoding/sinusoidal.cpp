@@ -19,6 +19,7 @@
 
 namespace ordo {
 namespace sinusoidal_file {
+namespace {
 
 class Sinusoidal final : public RegisteredEncoding {
 public:
@@ -111,6 +112,7 @@ private:
     PositionRows waves_;               // [.., d_model]
 };
 
+} // namespace
 } // namespace sinusoidal_file
 
 const EncodingInfo sinusoidal_encoding = {

@@ -11,6 +11,7 @@
 
 namespace ordo {
 namespace t5_file {
+namespace {
 
 class T5 final : public DistanceBias {
 public:
@@ -58,6 +59,7 @@ private:
     int buckets_ = 32, distance_ = 128;
 };
 
+} // namespace
 } // namespace t5_file
 
 const EncodingInfo t5_encoding = {

@@ -21,6 +21,7 @@
 
 namespace ordo {
 namespace transformer_xl_file {
+namespace {
 
 constexpr std::size_t max_table_floats = std::size_t{1} << 26; // 256 MiB of r, in all layers
 constexpr int ahead = 64;            // later keys in a causal model, which a tile computes and then masks
@@ -273,6 +274,7 @@ void TransformerXl::bias_backward(View d_scores, const Tile& tile, const TileGra
     });
 }
 
+} // namespace
 } // namespace transformer_xl_file
 
 const EncodingInfo transformer_xl_encoding = {

@@ -13,6 +13,7 @@
 
 namespace ordo {
 namespace xpos_file {
+namespace {
 
 class Xpos final : public Rotary {
 public:
@@ -51,6 +52,7 @@ private:
     bool zeta_is_one_ = false;
 };
 
+} // namespace
 } // namespace xpos_file
 
 const EncodingInfo xpos_encoding = {

@@ -141,9 +141,17 @@ EmbedText embed_text(const Model& model, std::string_view text) {
     return out;
 }
 
-std::vector<float> embed(const Model& model, const EmbedText& text, const EmbedOptions& options) {
+namespace {
+
+void check(const EmbedOptions& options) {
     if (options.pooling != Pooling::mean && options.pooling != Pooling::first && options.pooling != Pooling::last)
         fail(ErrorCode::usage, "embed: pooling: expected one of Pooling, found ", static_cast<int>(options.pooling));
+}
+
+} // namespace
+
+std::vector<float> embed(const Model& model, const EmbedText& text, const EmbedOptions& options) {
+    check(options);
     const auto count = static_cast<int>(text.tokens.size());
     const TokenRows rows{{}, text.segments};
     Pool pool(options.pooling, text.unpooled);
@@ -158,6 +166,7 @@ std::vector<float> embed(const Model& model, const EmbedText& text, const EmbedO
 }
 
 std::vector<float> embed(const Model& model, std::string_view text, const EmbedOptions& options) {
+    check(options);
     return embed(model, embed_text(model, text), options);
 }
 

@@ -118,10 +118,11 @@ TEST_F(OldFolders, TheBeginningIsTheTokenThatTheTokenizerNames) {
 TEST_F(OldFolders, AChatTemplateMayHaveAJsonFileOfItsOwn) {
     take("llama");
     put_tokenizer();
-    put_file(folder_ / "tokenizer_config.json", R"({"chat_template": "second"})");
-    EXPECT_EQ(hugging_face_source(folder_.path()).metadata.at("chat_template"), "second");
-    put_file(folder_ / "chat_template.json", R"({"chat_template": "first"})");
-    EXPECT_EQ(hugging_face_source(folder_.path()).metadata.at("chat_template"), "first");
+    put_file(folder_ / "chat_template.json", R"({"chat_template": "of the processor"})");
+    put_file(folder_ / "tokenizer_config.json", "{}");
+    EXPECT_EQ(hugging_face_source(folder_.path()).metadata.at("chat_template"), "of the processor");
+    put_file(folder_ / "tokenizer_config.json", R"({"chat_template": "of the tokenizer"})");
+    EXPECT_EQ(hugging_face_source(folder_.path()).metadata.at("chat_template"), "of the tokenizer");
 }
 
 // ---- Configurations -----------------------------------------------------------------------------

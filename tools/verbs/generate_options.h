@@ -14,8 +14,7 @@ inline constexpr Option mode_options[] = {
      .kind = Kind::text,
      .value = "LIST",
      .repeatable = true,
-     .help = "Compare these encodings side by side, each with the weights trained with it, or with --model. Commas or "
-             "semicolons separate them."},
+     .help = "Compare these encodings side by side, with the weights trained with each, or with --model."},
     {.letter = 'i', .name = "interactive", .help = "Continue each text that you type; /help explains."},
     {.name = "chat", .help = "Answer the prompt with the model's chat template."},
     {.name = "system", .kind = Kind::text, .value = "TEXT", .help = "The system message, with --chat."},
