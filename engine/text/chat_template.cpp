@@ -57,8 +57,11 @@ std::string ChatTemplate::end_of_answer() const {
     };
     const std::string last = behind_answer({question, answer}), all = behind_answer({question, answer, next});
     const std::string earlier = all.substr(0, all.find(next.text));
-    const auto both = std::mismatch(last.begin(), last.end(), earlier.begin(), earlier.end()).first;
-    const std::string_view common = trimmed(std::string_view(last.begin(), both)), mark = trimmed(earlier);
+    const auto [of_last, of_earlier] = std::mismatch(last.begin(), last.end(), earlier.begin(), earlier.end());
+    std::string_view common(last.begin(), of_last), mark = trimmed(earlier);
+    if (of_last != last.end() && of_earlier != earlier.end()) // not the beginning of two marks, such as "<|"
+        common = common.substr(0, common.find_last_of(">]") + 1);
+    common = trimmed(common);
     return std::string(!common.empty() ? common : trimmed(mark.substr(0, mark.find('\n'))));
 }
 

@@ -257,7 +257,10 @@ private:
     Node postfix(Node value) {
         for (;;) {
             if (take(".")) {
-                value = node(NodeKind::attribute, need(LexemeKind::name, "a name"), std::move(value));
+                const bool place = next_.kind == LexemeKind::integer; // list.0
+                const Lexeme member = place ? advance() : need(LexemeKind::name, "a name");
+                value = node(place ? NodeKind::subscript : NodeKind::attribute, member, std::move(value));
+                if (place) add(value, node(NodeKind::integer, member));
             } else if (is(next_, "[")) {
                 value = subscript(std::move(value), advance());
             } else if (is(next_, "(")) {

@@ -137,14 +137,23 @@ Value slice_of(Work& work, const Value& of, const Value& from, const Value& to, 
 
 namespace {
 
-bool are_equal(Work& work, const Value& a, const Value& b) {
+bool are_equal(Work& work, const Value& a, const Value& b, int depth = 0) {
+    const Deeper deeper(depth, work.line);
     const auto *const text = as<std::string_view>(a), *const other = as<std::string_view>(b);
     work.spend(16 + (text != nullptr ? text->size() : 0));
     if (text != nullptr && other != nullptr) return *text == *other;
     if (number_in(a) && number_in(b)) return number_in(a) == number_in(b);
-    if (a.index() == b.index() && (as<const List*>(a) || dict_in(a) != nullptr))
-        work.refuse("'==' of ", described(a), " is not supported");
-    return a.index() == b.index() && (as<None>(a) || as<Undefined>(a));
+    if (a.index() != b.index()) return false;
+    if (!as<const List*>(a) && dict_in(a) == nullptr) return as<None>(a) || as<Undefined>(a);
+    const std::vector<Value> x = items_of(work, a), y = items_of(work, b); // of dictionaries: the keys
+    if (x.size() != y.size()) return false;
+    for (std::size_t i = 0; i < x.size(); ++i) {
+        const bool same = dict_in(a) == nullptr
+                              ? are_equal(work, x[i], y[i], depth)
+                              : are_equal(work, member_of(work, a, x[i]), member_of(work, b, x[i]), depth);
+        if (!same) return false;
+    }
+    return true;
 }
 
 bool is_less(Work& work, const Value& a, const Value& b) {

@@ -176,14 +176,14 @@ TEST(BpeTokenizer, SpecialTokensAreTextUnlessAskedFor) {
     EXPECT_EQ(encode(*tokenizer, "<|endoftext|", true), encode(*tokenizer, "<|endoftext|"));
 }
 
-struct Part {
+struct SplitPart {
     Token token; // -1: text
     std::string text;
-    bool operator==(const Part&) const = default;
+    bool operator==(const SplitPart&) const = default;
 };
 
-std::vector<Part> split(const AddedTokens& added, std::string_view text, bool special) {
-    std::vector<Part> parts;
+std::vector<SplitPart> split(const AddedTokens& added, std::string_view text, bool special) {
+    std::vector<SplitPart> parts;
     const auto on_text = [&](std::string_view part) { parts.push_back({-1, std::string(part)}); };
     const auto on_token = [&](Token token) { parts.push_back({token, ""}); };
     added.split(
@@ -195,38 +195,38 @@ std::vector<Part> split(const AddedTokens& added, std::string_view text, bool sp
 // Family T3: overlapping tokens. The leftmost wins, then the longest.
 TEST(AddedTokens, LeftmostThenLongest) {
     const AddedTokens added({{1, "ab"}, {2, "abc"}, {3, "bcd"}, {4, "a"}, {5, "<x>"}});
-    EXPECT_EQ(split(added, "abcd", true), (std::vector<Part>{{2, ""}, {-1, "d"}}));
-    EXPECT_EQ(split(added, "xabab", true), (std::vector<Part>{{-1, "x"}, {1, ""}, {1, ""}}));
-    EXPECT_EQ(split(added, "bcda", true), (std::vector<Part>{{3, ""}, {4, ""}}));
-    EXPECT_EQ(split(added, "bc<x", true), (std::vector<Part>{{-1, "bc<x"}}));
-    EXPECT_EQ(split(added, "", true), std::vector<Part>{});
-    EXPECT_EQ(split(added, "abc", false), (std::vector<Part>{{-1, "abc"}}));
+    EXPECT_EQ(split(added, "abcd", true), (std::vector<SplitPart>{{2, ""}, {-1, "d"}}));
+    EXPECT_EQ(split(added, "xabab", true), (std::vector<SplitPart>{{-1, "x"}, {1, ""}, {1, ""}}));
+    EXPECT_EQ(split(added, "bcda", true), (std::vector<SplitPart>{{3, ""}, {4, ""}}));
+    EXPECT_EQ(split(added, "bc<x", true), (std::vector<SplitPart>{{-1, "bc<x"}}));
+    EXPECT_EQ(split(added, "", true), std::vector<SplitPart>{});
+    EXPECT_EQ(split(added, "abc", false), (std::vector<SplitPart>{{-1, "abc"}}));
 }
 
 TEST(AddedTokens, OrdinaryOnesAreAlwaysFound) {
     const AddedTokens added({{1, "abc", true, false}, {2, "ab", false, false}});
-    EXPECT_EQ(split(added, "abcab", true), (std::vector<Part>{{1, ""}, {2, ""}}));
-    EXPECT_EQ(split(added, "abcab", false), (std::vector<Part>{{2, ""}, {-1, "c"}, {2, ""}}));
+    EXPECT_EQ(split(added, "abcab", true), (std::vector<SplitPart>{{1, ""}, {2, ""}}));
+    EXPECT_EQ(split(added, "abcab", false), (std::vector<SplitPart>{{2, ""}, {-1, "c"}, {2, ""}}));
 }
 
 TEST(AddedTokens, NormalizedOnesComeSecond) {
     // "xab" begins further left, but is searched only in the text left over by "abc".
     const AddedTokens added({{1, "abc", true, false}, {2, "xab", true, true}});
-    EXPECT_EQ(split(added, "xabcxab", true), (std::vector<Part>{{-1, "x"}, {1, ""}, {2, ""}}));
+    EXPECT_EQ(split(added, "xabcxab", true), (std::vector<SplitPart>{{-1, "x"}, {1, ""}, {2, ""}}));
 }
 
 // The definition, one token and one byte at a time: first the tokens with the flag, then the others in the remaining
 // text. Among matches the leftmost wins, then the longest.
-std::vector<Part> split_slowly(const std::vector<AddedToken>& tokens, std::string_view text, bool special,
-                               bool normalized = false) {
-    std::vector<Part> parts;
+std::vector<SplitPart> split_slowly(const std::vector<AddedToken>& tokens, std::string_view text, bool special,
+                                    bool normalized = false) {
+    std::vector<SplitPart> parts;
     std::string left;
     const auto leave = [&] {
         if (left.empty()) return;
         if (normalized) {
             parts.push_back({-1, left});
         } else {
-            const std::vector<Part> more = split_slowly(tokens, left, special, true);
+            const std::vector<SplitPart> more = split_slowly(tokens, left, special, true);
             parts.insert(parts.end(), more.begin(), more.end());
         }
         left.clear();

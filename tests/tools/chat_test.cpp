@@ -71,7 +71,8 @@ TEST(CliChat, ATemplatesOwnSystemPromptIsUsedAndShown) {
     EXPECT_NE(own, answer(message)) << "nothing depends on it";
     const Outcome said =
         run_program({"generate", "-m", model_file("chat/own"), "-n", "2", "-s", "3", "--chat", "-v", "-p", "Hi"});
-    EXPECT_NE(said.err.find("chat template writes: \"<|im_start|>system\\x0aBe.<|im_end|>"), std::string::npos)
+    EXPECT_NE(said.err.find("chat template writes: \"<|endoftext|><|im_start|>system\\x0aBe.<|im_end|>"),
+              std::string::npos)
         << said.err;
 }
 

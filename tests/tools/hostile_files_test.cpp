@@ -162,10 +162,11 @@ TEST_F(HostileFiles, DecodersForManyTokens) {
     expect_error(run({"info", folder()}), 3, "decoders[512]: expected at most 512 components");
 }
 
-// 100,000 beginnings of a system prompt, none of which ends.
+// 100,000 marks that no tag surrounds.
 TEST_F(HostileFiles, ATemplateOfManyMarks) {
-    std::string text = "<|im_start|>{{ message['role'] }}";
-    for (int i = 0; i < 100'000; ++i) text += "<|im_start|>system\n";
+    std::string text = "{{ messages[0]['role'] }}{% if false %}";
+    for (int i = 0; i < 100'000; ++i) text += "<|im_start|>system\n{";
+    text += " {% endif %}";
     put_file(dir_ / "chat_template.jinja", text);
     expect_success(run({"generate", folder(), "--chat", "-p", "abc", "-n", "1", "-q"}));
 }

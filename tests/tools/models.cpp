@@ -101,11 +101,12 @@ const std::filesystem::path& model_directory() {
         // An encoding chooses among the files of the parent folder, so this one stays apart.
         std::filesystem::create_directory(directory / "chat");
         const std::string mistral =
-            "{% for m in messages %}{% if m.role == 'user' %}[INST] {{ messages[0].content + '\n\n' if loop.index == 2 "
+            "{{ bos_token }}{% for m in messages %}{% if m.role == 'user' %}[INST] {{ messages[0].content + '\n\n' if "
+            "loop.index == 2 "
             "and messages[0].role == 'system' }}{{ m.content }} [/INST]{% elif m.role == 'assistant' %} "
             "{{ m.content.strip() + '</s>' }}{% endif %}{% endfor %}";
         const std::string own =
-            "{% if messages[0].role != 'system' %}{{ '<|im_start|>system\nBe.<|im_end|>\n' }}{% endif %}"
+            "{{ bos_token }}{% if messages[0].role != 'system' %}{{ '<|im_start|>system\nBe.<|im_end|>\n' }}{% endif %}"
             "{% for m in messages if m.content %}{{ '<|im_start|>' + m.role + '\n' + m.content + "
             "'<|im_end|>\n' }}{% endfor %}"
             "{{ '<|im_start|>assistant\n' if add_generation_prompt }}";

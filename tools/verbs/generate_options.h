@@ -115,8 +115,8 @@ inline constexpr Option sampling_options[] = {
      .kind = Kind::seed,
      .value = "N",
      .least = -1,
-     .help = "The same seed gives the same text with any number of threads; another instruction set (--isa) may give "
-             "another, above all with quantised weights or caches. Default and -1: a random seed, printed on stderr."},
+     .help = "The same seed gives the same text for any number of threads; another --isa may give another text. "
+             "Default and -1: a random seed, printed on stderr."},
 };
 
 inline constexpr OptionGroup groups[] = {{"Prompt", prompt_options},
