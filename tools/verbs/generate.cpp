@@ -221,9 +221,9 @@ const Verb generate_verb{
     .name = "generate",
     .operand = "MODEL",
     .summary = "Continue a prompt",
-    .details = "Without a model and --encoding, the shipped storyteller.safetensors writes, with rope. An "
+    .details = "Without a model and --encoding, the shipped storyteller.safetensors writes. An "
                "encoder-decoder prints only the text of its decoder. In a text from a file or a pipe, CR LF is a "
-               "newline, and the last newline is dropped. Models below 4 million parameters use one thread by default.",
+               "newline, and the last newline is dropped. Models below 4 million parameters use one thread.",
     .groups = generate_table::groups,
     .run = generate_file::run};
 

@@ -14,7 +14,7 @@ inline constexpr Option mode_options[] = {
      .kind = Kind::text,
      .value = "LIST",
      .repeatable = true,
-     .help = "Compare these encodings side by side, with the weights trained with each, or with --model."},
+     .help = "Compare these encodings side by side, with their own weights or --model."},
     {.letter = 'i', .name = "interactive", .help = "Continue each text that you type; /help explains."},
     {.name = "chat", .help = "Answer the prompt with the model's chat template."},
     {.name = "system", .kind = Kind::text, .value = "TEXT", .help = "The system message, with --chat."},
@@ -115,8 +115,7 @@ inline constexpr Option sampling_options[] = {
      .kind = Kind::seed,
      .value = "N",
      .least = -1,
-     .help = "The same seed gives the same text for any number of threads; another --isa may give another text. "
-             "Default and -1: a random seed, printed on stderr."},
+     .help = "The same seed gives the same text on one --isa. Default and -1: a random seed, printed on stderr."},
 };
 
 inline constexpr OptionGroup groups[] = {{"Prompt", prompt_options},
