@@ -23,8 +23,7 @@ template <class... Parts>
 // One level of a recursion. Throws Error above the limit.
 class Deeper {
 public:
-    Deeper(int& depth, int line) : depth_(depth) {
-        constexpr int most = 400;
+    Deeper(int& depth, int line, int most = 400) : depth_(depth) {
         if (depth_ == most) fail_at(line, "expected at most ", most, " nested tags, brackets and calls, found more");
         ++depth_;
     }

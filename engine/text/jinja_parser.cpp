@@ -7,7 +7,8 @@
 namespace ordo::jinja {
 namespace {
 
-constexpr int most_height = 200; // of the tree of an expression
+constexpr int most_height = 200;  // of the tree of an expression
+constexpr int most_nesting = 100; // of tags and brackets
 constexpr std::size_t most_nodes = std::size_t{1} << 17;
 
 // The value of a literal with its quotes, as in Python. An unknown escape stands for itself.
@@ -78,7 +79,7 @@ private:
     // ---- Statements ----
     // Up to a tag with one of these names, whose name is taken and kept in tag_; without, up to the end of the text.
     std::vector<Node> statements(std::initializer_list<std::string_view> ends) {
-        const Deeper deeper(depth_, next_.line);
+        const Deeper deeper(depth_, next_.line, most_nesting);
         std::vector<Node> body;
         while (next_.kind != LexemeKind::end) {
             const Lexeme first = advance();
@@ -175,7 +176,7 @@ private:
     }
 
     Node expression() {
-        const Deeper deeper(depth_, next_.line);
+        const Deeper deeper(depth_, next_.line, most_nesting);
         Node value = operation(0);
         while (is(next_, "if")) {
             Node choice = node(NodeKind::conditional, advance(), std::move(value));
@@ -195,7 +196,7 @@ private:
         if (level == levels) return filters(unary());
         if (level == level_not) {
             if (!is(next_, "not")) return operation(level + 1);
-            const Deeper deeper(depth_, next_.line);
+            const Deeper deeper(depth_, next_.line, most_nesting);
             Node made = node(NodeKind::invert, advance());
             add(made, operation(level));
             return made;
@@ -216,7 +217,7 @@ private:
 
     Node unary() {
         if (!is(next_, "-")) return postfix(primary());
-        const Deeper deeper(depth_, next_.line);
+        const Deeper deeper(depth_, next_.line, most_nesting);
         Node made = node(NodeKind::negate, advance());
         add(made, unary());
         return made;
