@@ -130,8 +130,7 @@ EmbedText embed_text(const Model& model, std::string_view text) {
     if (count > most && most > after) {
         out.left_out = count - most;
         all.tokens.erase(all.tokens.begin() + most - after, all.tokens.end() - after);
-        if (!all.segments.empty())
-            all.segments.erase(all.segments.begin() + most - after, all.segments.end() - after);
+        if (!all.segments.empty()) all.segments.erase(all.segments.begin() + most - after, all.segments.end() - after);
     }
     // As sentence-transformers counts: all tokens of the prompt in its frame but the last.
     if (!prompt.empty() && model.metadata(key_prompt_pooled) == "false")
