@@ -58,7 +58,8 @@ std::string ChatTemplate::end_of_answer() const {
     const std::string last = behind_answer({question, answer}), all = behind_answer({question, answer, next});
     const std::string earlier = all.substr(0, all.find(next.text));
     const auto [of_last, of_earlier] = std::mismatch(last.begin(), last.end(), earlier.begin(), earlier.end());
-    std::string_view common(last.begin(), of_last), mark = trimmed(earlier);
+    std::string_view common = std::string_view(last).substr(0, static_cast<std::size_t>(of_last - last.begin())),
+                     mark = trimmed(earlier);
     if (of_last != last.end() && of_earlier != earlier.end()) // not the beginning of two marks, such as "<|"
         common = common.substr(0, common.find_last_of(">]") + 1);
     common = trimmed(common);
