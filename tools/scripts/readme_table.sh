@@ -28,7 +28,7 @@ for name in seeds seeds-runs heldout-2/seeds encodings; do
     if [ -e "$results/$name.csv" ]; then cp "$results/$name.csv" "$copy"; else : >"$copy"; fi
 done
 
-rate=$(sed -n 's/.* at \([0-9.]*\) on .*/ (\1)/p' "$results/seeds-recipe.txt" 2>/dev/null || true)
+rate=$(sed -n 's/.* at \([0-9.]*\) on .*/\1/p' "$results/seeds-recipe.txt" 2>/dev/null || true)
 awk -v rate="$rate" '
 # Splits a line of CSV into f[1..]; returns the number of fields.
 function fields(line, f,    n, c, i, quoted) {
@@ -89,7 +89,7 @@ function elsewhere(types,    n, i, part, mark) {
 function side(mean, half) { return column(half) == "" ? 0 : column(mean) - column(half) > 0 ? 1 : column(mean) + column(half) < 0 ? -1 : 0 }
 
 function away() {
-    return there == "" ? "" : " †: with a run on another processor or with other products (" there ")."
+    return there == "" ? "" : " †: with runs on " there "."
 }
 
 FNR == 1 {
@@ -175,12 +175,12 @@ END {
     }
     if (on_none != "")
         notes = notes "\n" fold("- **Loss, shipped text**: on [heldout-2.txt](weights/heldout-2.txt), minus " sprintf("%.3f", on_none) \
-            "; " (more > 1 ? "up to " more " runs" : "one run each") ". " \
-            (seeds_known ? "± as for the corpus." : "The spread between runs is not known."))
+            "; " (more > 1 ? "up to " more " runs" : "one run each") "." \
+            (seeds_known ? "" : " The spread between runs is not known."))
     if (ahead behind != "")
         notes = notes "\n" fold("- **Both texts** put" (ahead == "" ? "" : " " ahead " ahead of `none`") \
             (behind == "" ? "" : (ahead == "" ? " " : ", and ") behind " behind" (ahead == "" ? " `none`" : " it")) \
-            ", beyond chance on each, at this learning rate" rate ", budget and size.")
+            ", beyond chance on each" (rate == "" ? "" : ", at rate " rate) ".")
     if (cpu)
         notes = notes "\n- **Cost**: the time of the encoding as a share of a pass over " prompt " tokens (" cpu ")."
     print notes
