@@ -8,7 +8,7 @@ set -u
 build=$1
 suites='FileNames.*:FileReading.*:SameFile.*:FileSystems/*:AtomicSave.*:ReadInParts.*:WrongPlaces.*:WrongFolder.*:ModelFiles.*'
 suites="$suites:Storyteller.*:Cli*:Shells/*:OneDoor.*:ShownProgress.*:LabVerb.*:LabFiles.*:LabReport.*:LabKeptRuns.*:Checkpoint.*"
-suites="$suites:Overwriting.*:TrainingFiles.*:-CliMalformed.*:CliTokenize.Twenty*:CliTrain.LongLines*"
+suites="$suites:Overwriting.*:TrainingFiles.*:-CliMalformed.*:CliInteractive.*:CliTokenize.Twenty*:CliTrain.LongLines*"
 
 # Only root may mount; others are root of a name space of their own.
 [ "$(id -u)" -eq 0 ] && apart='unshare -m' || apart='unshare -rm'

@@ -153,12 +153,9 @@ TEST(FileNames, AreThoseOfTheLastPartThatNamesSomething) {
         {"a/b.c/../d", "d"}, {"a/.b", ".b"},   {"a/.b/", ".b"},
     };
     for (const auto& [path, name] : names) EXPECT_EQ(base_name(path), name) << path;
-    const auto name_of = [](const std::filesystem::path& folder) { // of the root, which has no last part
-        return folder.has_filename() ? folder.filename().string() : folder.string();
-    };
-    const std::filesystem::path here = std::filesystem::current_path();
-    EXPECT_EQ(base_name("."), name_of(here));
-    EXPECT_EQ(base_name(".."), name_of(here.parent_path()));
+    const std::filesystem::path here = std::filesystem::current_path(), above = here.parent_path();
+    EXPECT_EQ(base_name("."), here.has_filename() ? here.filename() : "."); // the root has no name
+    EXPECT_EQ(base_name(".."), above.has_filename() ? above.filename() : "..");
 }
 
 } // namespace
