@@ -73,7 +73,7 @@ SOURCES := $(LIB_SOURCES) $(TOOL_SOURCES) $(LAB_SOURCES) $(MAINS) $(TEST_SOURCES
 FUZZERS := $(FUZZ_SOURCES:tests/fuzz/%.cpp=$(BUILD)/%)
 BENCHES := $(BENCH_SOURCES:bench/programs/%.cpp=$(BUILD)/bench_%)
 
-# What `make run` leaves out.
+# Sources that `make run` does not build.
 LATER := engine/training/% engine/c/% tools/verbs/train.cpp tools/verbs/bench.cpp tools/verbs/bench_result.cpp bench/% \
   $(filter-out %/documents.cpp %/sha256.cpp,$(wildcard tools/train/*.cpp)) \
   $(filter-out %/accuracy.cpp %/shapes.cpp,$(wildcard tools/measure/*.cpp))
@@ -129,7 +129,7 @@ endif
 $(BUILD)/libordo.a: $(call objects,$(LIB_SOURCES))
 # All of tools/ but the mains, so that tests reach it too.
 $(BUILD)/libtools.a: $(call objects,$(TOOL_SOURCES))
-# What `ordo` itself needs: no training, and no measurement of speed.
+# The code of `ordo` itself, without training and measurements of speed.
 $(BUILD)/libquick.a: $(call objects,$(filter-out $(LATER),$(LIB_SOURCES) $(TOOL_SOURCES)))
 $(BUILD)/liblab.a: $(call objects,$(LAB_SOURCES))
 $(BUILD)/%.a:
@@ -145,7 +145,7 @@ $(BUILD)/libordo.so: $(call objects,$(LIB_SOURCES)) $(EXPORTS)
 	$(call say,LINK ,$@)
 	$(link) -shared -Wl,-z,nodelete -Wl,-soname,$(SONAME) -Wl,--version-script=$(EXPORTS) -Wl,--no-undefined $(LIBS) -o $@
 
-# The libraries' checksum in each program: ordo warns of a program that was built with others.
+# The checksum of the code that all programs share: ordo warns of a program that was built from other code.
 $(BUILD)/build.o: $(BUILD)/libquick.a
 	$(Q)printf 'extern "C" { extern const char ordo_build[]; const char ordo_build[] = "ordo build %s"; }' "$$(cksum <$<)" | \
 	  $(CXX) $(MODE_FLAGS) -x c++ -c -o $@ -

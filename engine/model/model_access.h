@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a Model holds besides the public interface, and random models. A file that includes this header knows no layers
-// and no kernels.
+// Access to the parts of a Model that the public interface hides, and random models. This header includes no layers and
+// no kernels.
 #pragma once
 
 #include "core/weight_type.h"
@@ -23,8 +23,9 @@ const Tokenizer* tokenizer_of(const Model& model); // null: there is none
 const SpecialTokens& special_tokens_of(const Model& model);
 const std::string& where_of(const Model& model); // the file, for messages
 const Metadata& metadata_of(const Model& model);
-// The tensors in the file's order, and a copy of one as floats.
+// The tensors, in the order of model_tensors().
 std::span<const TensorSpec> tensor_specs(const Model& model);
+// Copies a tensor that the model has as floats, row by row. out: its number of elements.
 void read_tensor(const Model& model, std::string_view name, std::span<float> out);
 
 inline constexpr const char* encoder_prefix = "encoder."; // of the names of an encoder's own tensors

@@ -215,12 +215,15 @@ Value to_number(Work& work, const Value& value, Arguments& arguments) {
 // clang-format off
 const Builtins filters = {
     {"capitalize", in_case<Case::sentence>}, {"d", or_default}, {"default", or_default}, {"first", item<0>},
-    {"int", to_number}, {"items", members<true, true>}, {"join", join}, {"last", item<-1>}, {"lower", in_case<Case::lower>},
+    {"int", to_number}, {"items", members<true, true>}, {"join", join}, {"last", item<-1>},
+    {"lower", in_case<Case::lower>},
     {"map", map}, {"reject", select<false, 0>}, {"rejectattr", select<false, 1>}, {"replace", replace},
     {"select", select<true, 0>}, {"selectattr", select<true, 1>}, {"title", in_case<Case::title>}, {"tojson", tojson},
     {"trim", strip<true, true>}, {"upper", in_case<Case::upper>},
-    {"count", [](Work& w, const Value& v, Arguments&) -> Value { return static_cast<std::int64_t>(items_of(w, v).size()); }},
-    {"length", [](Work& w, const Value& v, Arguments&) -> Value { return static_cast<std::int64_t>(items_of(w, v).size()); }},
+    {"count", [](Work& w, const Value& v, Arguments&) -> Value {
+         return static_cast<std::int64_t>(items_of(w, v).size()); }},
+    {"length", [](Work& w, const Value& v, Arguments&) -> Value {
+         return static_cast<std::int64_t>(items_of(w, v).size()); }},
     {"list", [](Work& w, const Value& v, Arguments&) { return w.list(items_of(w, v)); }},
     {"reverse", [](Work& w, const Value& v, Arguments&) { return slice_of(w, v, None{}, None{}, std::int64_t{-1}); }},
     {"safe", [](Work& w, const Value& v, Arguments&) -> Value { return text_of(w, v); }},
@@ -228,7 +231,8 @@ const Builtins filters = {
 const Builtins text_methods = {
     {"capitalize", in_case<Case::sentence>}, {"endswith", has_at<false>}, {"lower", in_case<Case::lower>},
     {"lstrip", strip<true, false>}, {"replace", replace}, {"rstrip", strip<false, true>}, {"split", split},
-    {"startswith", has_at<true>}, {"strip", strip<true, true>}, {"title", in_case<Case::title>}, {"upper", in_case<Case::upper>}};
+    {"startswith", has_at<true>}, {"strip", strip<true, true>}, {"title", in_case<Case::title>},
+    {"upper", in_case<Case::upper>}};
 const Builtins dict_methods = {
     {"get", get}, {"items", members<true, true>}, {"keys", members<true, false>}, {"values", members<false, true>}};
 // clang-format on
