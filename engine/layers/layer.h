@@ -13,31 +13,48 @@ struct NormWeights {
     View weight, bias; // [1, d]; no bias: no data
 };
 
-// In the order of the program's lists.
-struct LayerWeights {
+// The tensors of a program, in the order of its lists: values, or gradients.
+template <class Linear>
+struct LayerTensors {
     std::vector<Linear> linears;
     std::vector<NormWeights> norms;
     std::vector<View> vectors;
 };
-struct LayerGradients {
-    std::vector<LinearGradient> linears;
-    std::vector<NormWeights> norms;
-    std::vector<View> vectors;
+using LayerWeights = LayerTensors<Linear>;
+struct LayerGradients : LayerTensors<LinearGradient> {
     TensorGradients encodings; // of the layer's encodings; at the beginning of a stack, of all
 };
 
-// Finds the tensors of a program by matrix(name) and view(name). Their names are `prefix` ("layers.3.") plus the name
-// in the layer. view() returns a view without data for a missing tensor.
-template <class FindMatrix, class FindView>
-LayerWeights layer_weights(const Program& program, const std::string& prefix, const FindMatrix& matrix,
-                           const FindView& view) {
-    LayerWeights w;
-    for (const LinearSpec& s : program.linears)
-        w.linears.push_back({matrix(s.weight_name(prefix)), s.bias ? view(prefix + s.name + ".bias") : View{}});
-    for (const NormSpec& s : program.norms)
-        w.norms.push_back({view(prefix + s.name + ".weight"), s.bias ? view(prefix + s.name + ".bias") : View{}});
-    for (const VectorSpec& s : program.vectors) w.vectors.push_back(view(prefix + s.name));
-    return w;
+// Those of a stack, by the programs of these names.
+template <class Layer>
+struct StackTensors {
+    Layer enter, finish, head;
+    std::vector<Layer> layers;
+};
+
+// Finds the tensors of a stack by their names: matrix(name) and view(name), which returns a view without data for a
+// missing tensor. prefix: empty, or that of an encoder, which shares its matrices outside of layers.
+template <class Layer, class FindMatrix, class FindView>
+StackTensors<Layer> stack_tensors(const StackProgram& stack, const std::string& prefix, const FindMatrix& matrix,
+                                  const FindView& view) {
+    const auto find = [&](const Program& program, const std::string& of_matrices, const std::string& of_others) {
+        Layer found;
+        for (const LinearSpec& s : program.linears)
+            found.linears.push_back({matrix(s.weight_name(of_matrices)), //
+                                     s.bias ? view(of_others + s.name + ".bias") : View{}});
+        for (const NormSpec& s : program.norms)
+            found.norms.push_back(
+                {view(of_others + s.name + ".weight"), s.bias ? view(of_others + s.name + ".bias") : View{}});
+        for (const VectorSpec& s : program.vectors) found.vectors.push_back(view(of_others + s.name));
+        return found;
+    };
+    StackTensors<Layer> all{
+        find(stack.enter, "", prefix), find(stack.finish, "", prefix), find(stack.head, "", prefix), {}};
+    for (int i = 0; i < stack.n_layers(); ++i) {
+        const std::string own = prefix + StackProgram::layer_prefix(i);
+        all.layers.push_back(find(stack.layer(i), own, own));
+    }
+    return all;
 }
 
 // Zeroes elements with probability `rate` and scales the rest by 1 / (1 - rate) (Srivastava et al. 2014). The same

@@ -112,6 +112,8 @@ struct StackProgram {
 
     int n_layers() const { return enter.sizes.n_layers; }
     const Program& layer(int i) const { return layers[static_cast<std::size_t>(i) % layers.size()]; }
+    // The beginning of the names of a layer's tensors.
+    static std::string layer_prefix(int i) { return "layers." + std::to_string(i) + "."; }
     // The widest value of each slot.
     std::array<int, slot_count> widths() const;
 };

@@ -78,7 +78,7 @@ void append_stack(std::vector<TensorSpec>& list, const StackProgram& stack, cons
     for (const TensorSpec& spec : stack.enter.tensors)
         if (spec.shape.size() == 1) list.emplace_back(spec).name = prefix + spec.name;
     for (int i = 0; i < stack.n_layers(); ++i)
-        append(list, stack.layer(i), prefix + "layers." + std::to_string(i) + ".");
+        append(list, stack.layer(i), prefix + StackProgram::layer_prefix(i));
     append(list, stack.finish, prefix);
 }
 

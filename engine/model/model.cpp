@@ -47,9 +47,9 @@ namespace {
 // A stack upon tensors that are there.
 void build(Stack& stack, const std::string& prefix, TensorMemory& tensors, TensorMemory& lacking, int positions) {
     stack.program = compile(stack.blueprint, stack.encodings, prefix.empty());
-    stack.weights = find_weights(
+    stack.weights = {stack_tensors<LayerWeights>(
         stack.program, prefix, [&](const std::string& name) { return tensors.matrix(name); },
-        [&](const std::string& name) { return tensors.view(name); });
+        [&](const std::string& name) { return tensors.view(name); })};
     std::vector<View> bound;
     for (const TensorSpec& spec : stack.encodings.tensors()) {
         const std::string name = prefix + spec.name;

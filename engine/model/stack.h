@@ -12,32 +12,14 @@
 
 namespace ordo {
 
-// The tensors of tensor_list() for one stack of layers, by their use.
-struct Weights {
-    LayerWeights enter, finish, head; // of the programs of these names
-    std::vector<LayerWeights> layers;
-
+// The tensors of tensor_list() for one stack of layers.
+struct Weights : StackTensors<LayerWeights> {
     const Matrix& embedding() const {
         return enter.linears.front().weight;
     }                          // [vocab, d], or of the blueprint's embedding_width
     bool convert_rows() const; // whether products may need their rows in another form than floats
     bool any(WeightType type) const;
 };
-
-// Finds the tensors by matrix(name) and view(name); view() returns a view without data for a missing tensor. prefix:
-// empty, or encoder_prefix; an encoder shares its matrices outside of layers.
-template <class FindMatrix, class FindView>
-Weights find_weights(const StackProgram& program, const std::string& prefix, const FindMatrix& matrix,
-                     const FindView& view) {
-    const auto own = [&](const std::string& name) { return view(prefix + name); };
-    Weights w{layer_weights(program.enter, "", matrix, own),
-              layer_weights(program.finish, "", matrix, own),
-              layer_weights(program.head, "", matrix, own),
-              {}};
-    for (int i = 0; i < program.n_layers(); ++i)
-        w.layers.push_back(layer_weights(program.layer(i), prefix + "layers." + std::to_string(i) + ".", matrix, view));
-    return w;
-}
 
 // Throws Error(usage) for a model without logits.
 void expect_head(const Stack& model);

@@ -75,39 +75,19 @@ TrainingStack::TrainingStack(const Blueprint& b, EncodingStack encodings, Parame
       positions_(static_cast<std::size_t>(shape.rows()) * static_cast<std::size_t>(shape.axes)),
       experts_(program_.layers, shape.rows()) {
     const auto value = [&](const std::string& name) { return parameters.value(name); };
-    weights_ = find_weights(program_, prefix, value, value);
-    find_gradients(parameters, prefix, encoding_gradients);
+    const auto grad = [&](const std::string& name) { return parameters.grad(name); };
+    weights_ = {stack_tensors<LayerWeights>(program_, prefix, value, value)};
+    d_ = stack_tensors<LayerGradients>(program_, prefix, grad, grad);
+    for (std::size_t i = 0; i < encodings_.items().size(); ++i)
+        d_.enter.encodings.push_back(encodings_.gradients_of_item(static_cast<int>(i), encoding_gradients));
+    for (std::size_t i = 0; i < d_.layers.size(); ++i)
+        d_.layers[i].encodings = encodings_.gradients_of_layer(static_cast<int>(i), encoding_gradients);
     take_memory(b);
     const std::vector<AttentionShape> shapes = attention_shapes(program_.layers);
     const EncodingSizes sizes = encoding_sizes(encodings_, b.n_layers);
     const int longest = std::max(shape.length, shape.memory);
     attention_ = AttentionScratch(shapes, encodings_.reads(), longest);
     attention_gradient_ = AttentionGradient(shapes, shape.batch, longest, sizes.tensors, sizes.state);
-}
-
-void TrainingStack::find_gradients(Parameters& parameters, const std::string& prefix,
-                                   std::span<const View> encoding_gradients) {
-    // matrices: the prefix of the matrices' names. Outside of layers an encoder shares the decoder's.
-    const auto find = [&](const Program& program, const std::string& matrices, const std::string& others) {
-        LayerGradients d;
-        for (const LinearSpec& s : program.linears)
-            d.linears.push_back({parameters.grad(s.weight_name(matrices)), parameters.grad(others + s.name + ".bias")});
-        for (const NormSpec& s : program.norms)
-            d.norms.push_back(
-                {parameters.grad(others + s.name + ".weight"), parameters.grad(others + s.name + ".bias")});
-        for (const VectorSpec& s : program.vectors) d.vectors.push_back(parameters.grad(others + s.name));
-        return d;
-    };
-    d_enter_ = find(program_.enter, "", prefix);
-    for (std::size_t i = 0; i < encodings_.items().size(); ++i)
-        d_enter_.encodings.push_back(encodings_.gradients_of_item(static_cast<int>(i), encoding_gradients));
-    for (int i = 0; i < program_.n_layers(); ++i) {
-        const std::string own = prefix + "layers." + std::to_string(i) + ".";
-        d_layers_.push_back(find(program_.layer(i), own, own));
-        d_layers_.back().encodings = encodings_.gradients_of_layer(i, encoding_gradients);
-    }
-    d_finish_ = find(program_.finish, "", prefix);
-    d_head_ = find(program_.head, "", prefix);
 }
 
 void TrainingStack::take_memory(const Blueprint& b) {
@@ -224,8 +204,8 @@ void TrainingStack::backward(std::span<const Token> tokens, std::span<const int>
     const PassRows in = rows_of_pass(tokens, segments);
     const LayerScratch scratch{&attention_, &rows_scratch_, &experts_};
     ordo::backward(head(), in, head_, gradients_, attention_gradient_, {&attention_, &head_scratch_, &experts_},
-                   d_head_, {}, before_logits());
-    ordo::backward(finish(), in, finish_, gradients_, attention_gradient_, scratch, d_finish_);
+                   d_.head, {}, before_logits());
+    ordo::backward(finish(), in, finish_, gradients_, attention_gradient_, scratch, d_.finish);
     bool first = true;
     for (int i = program_.n_layers() - 1; i >= 0; --i) {
         const auto at = static_cast<std::size_t>(i);
@@ -235,14 +215,14 @@ void TrainingStack::backward(std::span<const Token> tokens, std::span<const int>
             gradients_.memory = remembered_[at].view();
             gradients_.d_memory = d_remembered_.view();
         }
-        ordo::backward(of, in, layers_[at], gradients_, attention_gradient_, scratch, d_layers_[at], dropout);
+        ordo::backward(of, in, layers_[at], gradients_, attention_gradient_, scratch, d_.layers[at], dropout);
         if (memory < 0) continue;
         linear_backward(d_remembered_.view(), encoded.rows, of.weights.linears[memory], rows_scratch_, d_encoded,
-                        !first, d_layers_[at].linears[memory]);
+                        !first, d_.layers[at].linears[memory]);
         first = false;
     }
     if (dropout.rate > 0) dropout(gradient(program_.finish, 0), 0);
-    ordo::backward(enter(), in, enter_, gradients_, attention_gradient_, scratch, d_enter_);
+    ordo::backward(enter(), in, enter_, gradients_, attention_gradient_, scratch, d_.enter);
 }
 
 } // namespace ordo

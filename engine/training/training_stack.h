@@ -50,14 +50,13 @@ public:
     View d_final() const { return gradient(program_.finish, static_cast<int>(program_.finish.values.size()) - 1); }
     // The head's matrix and bias, and their gradients.
     const Linear& head_matrix() const { return weights_.head.linears.back(); }
-    const LinearGradient& d_head_matrix() const { return d_head_.linears.back(); }
+    const LinearGradient& d_head_matrix() const { return d_.head.linears.back(); }
 
     EncodingStack& encodings() { return encodings_; }
     const EncodingStack& encodings() const { return encodings_; }
     RowScratch& rows() { return rows_scratch_; }
 
 private:
-    void find_gradients(Parameters& parameters, const std::string& prefix, std::span<const View> encoding_gradients);
     void take_memory(const Blueprint& blueprint);
     Layer enter() const;
     Layer layer(int i) const;
@@ -74,8 +73,7 @@ private:
     StackShape shape_;
     StackProgram program_;
     Weights weights_;
-    LayerGradients d_enter_, d_finish_, d_head_;
-    std::vector<LayerGradients> d_layers_;
+    StackTensors<LayerGradients> d_;
 
     std::vector<Tensor> memory_;              // of the values and gradients below
     std::vector<View> enter_, finish_, head_; // values of each program, [rows, width]

@@ -29,13 +29,22 @@ constexpr const char* storyteller = "storyteller.safetensors";
 struct Candidate {
     fs::path file;
     std::string trained; // canonical
+    std::string names;   // in it
 };
 
 struct Search {
-    std::optional<fs::path> found; // trained with the requested encoding
+    std::string names;             // in the requested encoding
+    std::optional<fs::path> found; // trained with it
     std::vector<Candidate> others;
     std::string refused, broken; // why a file cannot hold the encoding, or cannot be read
     bool trained = false;        // the encoding has tensors that only training can set
+
+    // The first of the others whose encodings have the same names.
+    const Candidate* of_its_kind() const {
+        const auto alike =
+            std::find_if(others.begin(), others.end(), [&](const Candidate& c) { return c.names == names; });
+        return alike == others.end() ? nullptr : &*alike;
+    }
 };
 
 struct CloseDirectory {
@@ -73,12 +82,11 @@ std::string names_of(std::span<const SpecItem> items) {
     return names;
 }
 
-// The names of the candidates' encodings, each once. A name equal to `wanted` is replaced by its whole spec.
-std::string trained_list(std::span<const Candidate> candidates, std::string_view wanted) {
+// The names of the others' encodings, each once. Names equal to the wanted ones are replaced by the whole spec.
+std::string trained_list(const Search& search) {
     std::vector<std::string> all;
-    for (const Candidate& candidate : candidates) {
-        const std::string names = names_of(parse_spec(candidate.trained));
-        const std::string& shown = names == wanted ? candidate.trained : names;
+    for (const Candidate& candidate : search.others) {
+        const std::string& shown = candidate.names == search.names ? candidate.trained : candidate.names;
         if (std::find(all.begin(), all.end(), shown) == all.end()) all.push_back(shown);
     }
     std::string text;
@@ -97,8 +105,10 @@ void check_chosen_folder() {
 
 // Searches until the first file trained with the encoding.
 Search search_weights(const std::string& spec) {
-    encodings_named(parse_spec(spec)); // unknown names are an error
+    const std::vector<SpecItem> items = parse_spec(spec);
+    encodings_named(items); // unknown names are an error
     Search search;
+    search.names = names_of(items);
     for (const fs::path& directory : weight_directories())
         for (const fs::path& file : weight_files(directory)) {
             try {
@@ -109,7 +119,7 @@ Search search_weights(const std::string& spec) {
                     return search;
                 }
                 search.trained = !wanted.tensors().empty();
-                search.others.push_back({file, facts.encoding});
+                search.others.push_back({file, facts.encoding, names_of(parse_spec(facts.encoding))});
             } catch (const Error& error) {
                 (error.code == ErrorCode::usage ? search.refused : search.broken) = error.what();
             }
@@ -155,27 +165,23 @@ std::optional<fs::path> weights_trained_with(const std::string& spec) {
     return std::move(search.found);
 }
 
-fs::path find_weights(const std::string& spec, bool force) {
+fs::path weights_for(const std::string& spec, bool force) {
     check_chosen_folder();
     const Search search = search_weights(spec);
     if (search.found) return *search.found;
     if (force) {
-        for (const Candidate& candidate : search.others)
-            if (names_of(parse_spec(candidate.trained)) == names_of(parse_spec(spec))) return candidate.file;
-        if (!search.others.empty() && spec != "rope") return find_weights("rope", false);
+        if (const Candidate* const alike = search.of_its_kind()) return alike->file;
+        if (!search.others.empty() && spec != "rope") return weights_for("rope", false);
     }
     if (search.others.empty()) {
         if (!search.refused.empty()) fail(ErrorCode::usage, search.refused);
         if (!search.broken.empty()) fail(ErrorCode::model, search.broken);
         fail(ErrorCode::io, "no weights found in ", weight_directory_list(), "; give --model FILE or set ORDO_WEIGHTS");
     }
-    const bool of_its_kind = std::any_of(search.others.begin(), search.others.end(), [&](const Candidate& candidate) {
-        return names_of(parse_spec(candidate.trained)) == names_of(parse_spec(spec));
-    });
     fail(ErrorCode::usage, "encoding ", printable(spec), ": no shipped weights were trained with it, only with ",
-         trained_list(search.others, names_of(parse_spec(spec))),
-         search.trained && !of_its_kind ? "; ordo train --encoding makes such weights"
-                                        : "; --force-encoding runs them with it");
+         trained_list(search),
+         search.trained && !search.of_its_kind() ? "; ordo train --encoding makes such weights"
+                                                 : "; --force-encoding runs them with it");
 }
 
 bool names_model(const Arguments& arguments) {
@@ -194,7 +200,7 @@ fs::path model_path(const Arguments& arguments) {
     if (positional) return arguments.operand();
     if (arguments.has("model")) return arguments.text("model");
     const auto has = [&](const char* name) { return arguments.offers(name) && arguments.has(name); };
-    return find_weights(has("encoding") ? arguments.text("encoding") : "rope", has("force-encoding"));
+    return weights_for(has("encoding") ? arguments.text("encoding") : "rope", has("force-encoding"));
 }
 
 // The first folder with weights decides.

@@ -44,7 +44,7 @@ std::optional<std::filesystem::path> weights_trained_with(const std::string& spe
 
 // The same, but throws Error if there are none. With force, weights of the same kind of encoding are accepted, or else
 // those of rope.
-std::filesystem::path find_weights(const std::string& spec, bool force);
+std::filesystem::path weights_for(const std::string& spec, bool force);
 
 // Whether the command line names a model.
 bool names_model(const Arguments& arguments);

@@ -200,7 +200,7 @@ private:
         ModelChoice choice = choice_;
         choice.encoding = spec;
         choice.force = own_file_ || choice.force;
-        if (!own_file_) choice.file = find_weights(choice.encoding, choice.force);
+        if (!own_file_) choice.file = weights_for(choice.encoding, choice.force);
         open(choice);
         name_model();
     }

@@ -50,7 +50,7 @@ std::deque<Voice> open_voices(const Arguments& arguments) {
     for (const std::string& spec : bench::spec_list(arguments.all("encodings"))) {
         const bool own_file = arguments.has("model") || arguments.has_operand();
         const bool force = own_file || arguments.has("force-encoding");
-        voices.emplace_back(spec, open_model(arguments, {own_file ? model_path(arguments) : find_weights(spec, force),
+        voices.emplace_back(spec, open_model(arguments, {own_file ? model_path(arguments) : weights_for(spec, force),
                                                          spec, force, arguments.text("tokenizer")}));
     }
     return voices;
