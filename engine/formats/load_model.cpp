@@ -291,18 +291,6 @@ Model within_memory(const std::string& where, const Make& make) {
 
 } // namespace
 
-std::vector<TensorSpec> Source::specs() const {
-    return model_tensors(blueprint, trained_encodings());
-}
-
-EncodingStack Source::trained_encodings() const {
-    try {
-        return EncodingStack(encoding, blueprint.dims());
-    } catch (const Error& error) {
-        fail(ErrorCode::model, where, names.rules.empty() ? ": metadata 'encoding': " : ": encoding: ", error.what());
-    }
-}
-
 Model load_model(const Source& source, const LoadOptions& options) {
     check_blas();
     EncodingStack trained = source.trained_encodings();

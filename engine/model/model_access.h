@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Access to the parts of a Model that the public interface hides, and random models. This header includes no layers and
-// no kernels.
+// Access to the parts of a Model that the public interface hides, and random models. Model::load() is in
+// formats/load_model.cpp, above the formats. This header includes no layers and no kernels.
 #pragma once
 
 #include "core/weight_type.h"

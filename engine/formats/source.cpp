@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
+#include "formats/source.h"
 #include "core/error.h"
 #include "formats/gguf/export.h"
 #include "formats/hugging_face_text.h"
 #include "formats/llama2c.h"
-#include "formats/source.h"
 #include "io/file_kind.h"
 #include "io/json.h"
 #include "model/model_file.h"
@@ -163,6 +163,18 @@ std::unique_ptr<const Tokenizer> open_tokenizer(const std::filesystem::path& pat
     TextSide text = source.text ? source.text() : nullptr;
     if (!text.tokenizer) fail(ErrorCode::model, source.where, ": has no tokenizer");
     return std::move(text.tokenizer);
+}
+
+std::vector<TensorSpec> Source::specs() const {
+    return model_tensors(blueprint, trained_encodings());
+}
+
+EncodingStack Source::trained_encodings() const {
+    try {
+        return EncodingStack(encoding, blueprint.dims());
+    } catch (const Error& error) {
+        fail(ErrorCode::model, where, names.rules.empty() ? ": metadata 'encoding': " : ": encoding: ", error.what());
+    }
 }
 
 } // namespace ordo
