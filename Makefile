@@ -246,7 +246,7 @@ lint: ## format, clang-tidy, floors, sizes, README, words
 	@tools/scripts/floors.sh
 	@git ls-files '*.cpp' '*.h' | xargs clang-format --dry-run -Werror
 	@$(MAKE) tidy programs lab
-	@[ ! -e README.md ] || tools/scripts/readme_table.sh --check
+	@[ ! -e README.md ] || { tools/scripts/readme_table.sh --check && tools/scripts/weights_table.sh --check; }
 	@tools/scripts/words.sh
 	@echo "lint: nothing to object to"
 format: ## clang-format everything

@@ -41,9 +41,9 @@ constexpr Shipped shipped[] = {{"none", "none"},
                                {"rotate-stretch-36", "rotate-stretch:period=36"},
                                {"rotate-stretch-6", "rotate-stretch:period=6"}};
 
-// The text between ```text and ``` after the heading of the sample.
+// The text between ```text and ``` after the title of the sample.
 std::string sample_of(const std::string& card) {
-    const std::size_t heading = card.find("## Greedy sample");
+    const std::size_t heading = card.find("\nGreedy sample");
     const std::size_t begin = card.find("```text\n", heading) + 8;
     return card.substr(begin, card.find("\n```", begin) - begin);
 }

@@ -80,8 +80,7 @@ check 'the rest stays in the work folder' lists "$WORK" alibi.csv alibi.log alib
     rope.md rope.safetensors rotate-stretch-36.csv rotate-stretch-36.log rotate-stretch-36.md \
     rotate-stretch-36.safetensors simple.val.txt "tokenizer-$(sha256sum <"$corpus/simple.train.txt" | cut -c 1-8).safetensors"
 check 'the encoding of a name' grep -qx 'rotate-stretch:period=36 yes --tokens 12000000 --batch 8 --optimizer muon --lr 0.006 --products bf16 --seed 1 ...' "$out/rotate-stretch-36.safetensors"
-check 'the card holds what the program says' grep -q '| tokens seen | 11999232 |' "$out/alibi.md"
-check 'the card shows the loss from its highest to its lowest' sh -c "grep -A 16 '^ 8.00 | *[.]$' '$out/alibi.md' | grep -q '^ 6.00 | *[.]$'"
+check 'the card holds what the program says' grep -q '| tokens seen | 11,999,232 |' "$out/alibi.md"
 check 'nothing is written into the corpus' lists "$corpus" simple.train.txt simple.val.txt.xz
 
 # A failed run keeps its checkpoint and ends the script after the other run has finished.

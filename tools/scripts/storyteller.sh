@@ -5,7 +5,7 @@
 #   [TOKENS=N] [PRODUCTS=f32|bf16] [WORK=DIR] [PEER=MODEL] tools/scripts/storyteller.sh ORDO CORPUS_DIR OUT_DIR
 # CORPUS_DIR holds tiny.train.txt and tiny.val.txt, and for the first tokenizer simple.train.txt and simple.val.txt,
 # each as it is or with .xz. It uses one thread, and continues from a checkpoint in WORK (build/storyteller). The file
-# goes to OUT_DIR with its card. The card has twenty stories, and the counts of stories.sh for it and for PEER, another
+# goes to OUT_DIR with its card. The card has three stories, and the counts of stories.sh for it and for PEER, another
 # model. bf16 is faster on a machine that multiplies pairs of bf16, and gives other bits.
 set -eu
 [ $# -eq 3 ] || { sed -n '3,9p' "$0"; exit 2; }
@@ -51,7 +51,7 @@ cat >"$work/generation_config.json" <<EOF
 EOF
 "$ordo" convert -q "$work/trained.safetensors" "$work/storyteller.safetensors" \
     --generation-config "$work/generation_config.json"
-set -- "$ordo" "$work/storyteller.safetensors" "$work/storyteller.csv" "$train" "$val"
+set -- "$ordo" "$work/storyteller.safetensors" "$train" "$val"
 [ ! -e "$work/before.safetensors" ] || set -- "$@" "$work/before.safetensors"
 "$tools/storyteller_card.sh" "$@" >"$work/storyteller.md"
 for file in storyteller.md storyteller.safetensors; do

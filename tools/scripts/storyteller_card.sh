@@ -1,16 +1,16 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # Prints the card of the storyteller: the card of any file (card.sh), the counts of stories.sh for this file, for texts
-# of the corpus and for another model's stories, and its first twenty stories. BEFORE is the file from which this part
+# of the corpus and for another model's stories, and its first three stories. BEFORE is the file from which this part
 # of its training started.
-#   [PEER=MODEL] tools/scripts/storyteller_card.sh ORDO FILE LOG CORPUS.txt HELD_OUT.txt [BEFORE] >CARD.md
+#   [PEER=MODEL] tools/scripts/storyteller_card.sh ORDO FILE CORPUS.txt HELD_OUT.txt [BEFORE] >CARD.md
 set -eu
-[ $# -eq 5 ] || [ $# -eq 6 ] || { sed -n '3,6p' "$0"; exit 2; }
-ordo=$1 file=$2 log=$3 corpus=$4 held_out=$5 before=${6:-}
+[ $# -eq 4 ] || [ $# -eq 5 ] || { sed -n '3,6p' "$0"; exit 2; }
+ordo=$1 file=$2 corpus=$3 held_out=$4 before=${5:-}
 tools=$(cd "$(dirname "$0")" && pwd)
-"$tools/card.sh" "$ordo" "$file" "$log"
+"$tools/card.sh" "$ordo" "$file"
 if [ -n "$before" ]; then
-    seen=$("$ordo" info "$before" | awk '/^  (init\.)?tokens: / { n += $2 } END { print n }')
+    seen=$("$ordo" info "$before" | awk '/^  (init\.)?tokens: / { n += $2 } END { printf "%d", n }' | sed -E ':a; s/([0-9])([0-9]{3})($|,)/\1,\2\3/; ta')
     cat <<EOF
 
 ## The earlier part of the training
@@ -20,13 +20,13 @@ The figures above describe the last part of the training. It started from weight
 that had seen $seen tokens before, with the command in their metadata.
 EOF
 fi
-stories=$(PRINT=20 "$tools/stories.sh" "$ordo" "$corpus" "$held_out" "$file") || true
+stories=$(PRINT=3 "$tools/stories.sh" "$ordo" "$corpus" "$held_out" "$file") || true
 cat <<EOF
 
 ## Stories
 
-\`tools/scripts/stories.sh\` writes 100 stories whose openings and seeds no choice was made on, and explains its
-counts and bounds. For this file it prints:
+\`tools/scripts/stories.sh\` writes 100 stories, and explains its counts and bounds. Nobody selected their openings or
+seeds. For this file it prints:
 
 \`\`\`text
 $(printf '%s\n' "$stories" | sed -n '/^storyteller/,$p')
@@ -52,7 +52,7 @@ EOF
 fi
 cat <<EOF
 
-The first twenty:
+The first three:
 
 $(printf '%s\n' "$stories" | sed '/^storyteller/,$d' | awk '
     /^## / { if (story++) print "```\n"; print "#" $0 "\n\n```text"; waiting = ""; begun = 0; next }

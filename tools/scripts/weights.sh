@@ -59,7 +59,7 @@ train() { # NAME SEED
     OMP_NUM_THREADS=1 "$ORDO" train --threads 1 --encoding "$(encoding_of "$1")" $(size_of "$1") \
         --out "$WORK/$name.safetensors" --corpus "$TEXT" --val "$VALIDATION" --tokenizer "$TOKENIZER" $recipe --keep last \
         --checkpoint "$WORK/$name.checkpoint" --resume --log "$WORK/$name.csv" >"$WORK/$name.log" 2>&1 &&
-        "$TOOLS/card.sh" "$ORDO" "$WORK/$name.safetensors" "$WORK/$name.csv" >"$WORK/$name.md" 2>>"$WORK/$name.log" &&
+        "$TOOLS/card.sh" "$ORDO" "$WORK/$name.safetensors" >"$WORK/$name.md" 2>>"$WORK/$name.log" &&
         deliver "$name" &&
         rm -f "$WORK/$name.checkpoint" && return
     echo "weights: $name failed: $(tail -n 1 "$WORK/$name.log")" >&2
