@@ -1,22 +1,26 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Writes the README's table of encodings between its two markers, from `ordo encodings` and bench/results
-# (bench/README.md explains those figures). --check changes nothing, and fails if the README has another table.
-#   readme_table.sh [--check] [README]
+# Writes the table of encodings into tools/lab/encodings.md, and its best known rows into README.md, each between two
+# markers, from `ordo encodings` and bench/results (bench/README.md explains those figures). --check changes nothing,
+# and fails if one of the files has another table.
+#   readme_table.sh [--check] [FOLDER]
 set -eu
 export LC_ALL=C # lines fold by bytes, whatever the awk
 check=
 [ "${1:-}" != --check ] || { check=1; shift; }
 root=$(cd "$(dirname "$0")/../.." && pwd)
-readme=${1:-$root/README.md}
+folder=${1:-$root}
 ordo=${ORDO:-$root/build/release/ordo}
 results=${RESULTS:-$root/bench/results}
+few="none sinusoidal learned rope alibi t5 forget transformer-xl" # in README.md
 [ -x "$ordo" ] || { echo "readme_table: $ordo: expected the program, found none; make program" >&2; exit 1; }
-for marker in begin end; do
-    [ "$(grep -c "^<!-- encodings:$marker -->\$" "$readme")" = 1 ] || {
-        echo "readme_table: $readme: expected one line <!-- encodings:$marker -->" >&2
-        exit 1
-    }
+for file in README.md tools/lab/encodings.md; do
+    for marker in begin end; do
+        [ "$(grep -c "^<!-- encodings:$marker -->\$" "$folder/$file")" = 1 ] || {
+            echo "readme_table: $folder/$file: expected one line <!-- encodings:$marker -->" >&2
+            exit 1
+        }
+    done
 done
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
@@ -29,7 +33,7 @@ for name in seeds seeds-runs heldout-2/seeds encodings; do
 done
 
 rate=$(sed -n 's/.* at \([0-9.]*\) on .*/\1/p' "$results/seeds-recipe.txt" 2>/dev/null || true)
-awk -v rate="$rate" '
+awk -v rate="$rate" -v few=" $few " -v short="$scratch/short" '
 # Splits a line of CSV into f[1..]; returns the number of fields.
 function fields(line, f,    n, c, i, quoted) {
     n = 1; f[1] = ""; quoted = 0
@@ -150,6 +154,7 @@ file == "registered.csv" {
     if (!header++) {
         print "| encoding | idea | paper | loss, corpus | loss, shipped text | cost |"
         print "|---|---|---|--:|--:|--:|"
+        print "| encoding | idea | loss | cost |\n|---|---|--:|--:|" >short
     }
     name = column("name")
     source = name
@@ -159,7 +164,10 @@ file == "registered.csv" {
         losses = listed(losses, loss[name, i] elsewhere(trained[name, tag[name, i]]), labelled(name, tag[name, i]))
         others = listed(others, shipped[name, tag[name, i]], labelled(name, tag[name, i]))
     }
-    print "| [`" name "`](engine/encoding/" source ".cpp) | " cell(column("summary")) " | " cell(linked(column("paper"))) " | " \
+    if (index(few, " " name " "))
+        print "| [`" name "`](engine/encoding/" source ".cpp) | " cell(column("summary")) " | " cell(losses) " | " \
+            cell(cost[name]) " |" >short
+    print "| [`" name "`](../../engine/encoding/" source ".cpp) | " cell(column("summary")) " | " cell(linked(column("paper"))) " | " \
         cell(losses) " | " cell(others) " | " cell(cost[name]) " |"
 }
 END {
@@ -170,11 +178,14 @@ END {
             (seeds > 1 ? "mean of " ((once ? 1 : fewest) < seeds ? (once ? 1 : fewest) " to " : "") seeds " runs" : "one run each") " of " budget ". " \
             (seeds > 1 ? "± is a 95 % interval over seeds and documents, for all " compared " at once." : \
             "The spread between runs is not known.") away())
+        about = fold("- **Loss**: nats per token minus the " sprintf("%.3f", none) " of `none`, after the same " budget \
+            "; ± is a 95 % interval." away() " **Cost**: the share of a prompt'"'"'s time.")
         for (i = 1; i <= best_rows; ++i) { split(bests[i], part, SUBSEP); best = listed(best, shown_as(part[1], part[2])) }
         if (best != "") notes = notes "\n" fold("- **The best** there is " (best_rows > 1 ? "one of " : "") best " (95 %).")
+        if (best != "") about = about "\n" fold("- **The best** is " (best_rows > 1 ? "one of " : "") best " (95 %).")
     }
     if (on_none != "")
-        notes = notes "\n" fold("- **Loss, shipped text**: on [heldout-2.txt](weights/heldout-2.txt), minus " sprintf("%.3f", on_none) \
+        notes = notes "\n" fold("- **Loss, shipped text**: on [heldout-2.txt](../../weights/heldout-2.txt), minus " sprintf("%.3f", on_none) \
             "; " (more > 1 ? "up to " more " runs" : "one run each") "." \
             (seeds_known ? "" : " The spread between runs is not known."))
     if (ahead behind != "")
@@ -184,18 +195,22 @@ END {
     if (cpu)
         notes = notes "\n- **Cost**: the time of the encoding as a share of a pass over " prompt " tokens (" cpu ")."
     print notes
+    if (about != "") print "\n" about >short
 }' "$scratch/seeds.csv" "$scratch/seeds-runs.csv" "$scratch/heldout-2-losses.csv" "$scratch/encodings.csv" "$scratch/registered.csv" >"$scratch/table"
 
-awk -v table="$scratch/table" '
-/^<!-- encodings:end -->$/ { inside = 0 }
-!inside
-/^<!-- encodings:begin -->$/ { inside = 1; while ((getline line < table) > 0) print line }
-' "$readme" >"$scratch/readme"
-
-if cmp -s "$scratch/readme" "$readme"; then exit 0; fi
-if [ -n "$check" ]; then
-    diff -u "$readme" "$scratch/readme" >&2 || true
-    echo "readme_table: $readme: the table of encodings is not what the results give; tools/scripts/readme_table.sh writes it" >&2
-    exit 1
-fi
-cat "$scratch/readme" >"$readme"
+put() { # FILE TABLE
+    awk -v table="$2" '
+    /^<!-- encodings:end -->$/ { inside = 0 }
+    !inside
+    /^<!-- encodings:begin -->$/ { inside = 1; while ((getline line < table) > 0) print line }
+    ' "$folder/$1" >"$scratch/new"
+    if cmp -s "$scratch/new" "$folder/$1"; then return; fi
+    if [ -n "$check" ]; then
+        diff -u "$folder/$1" "$scratch/new" >&2 || true
+        echo "readme_table: $folder/$1: the table of encodings is not what the results give; tools/scripts/readme_table.sh writes it" >&2
+        exit 1
+    fi
+    cat "$scratch/new" >"$folder/$1"
+}
+put tools/lab/encodings.md "$scratch/table"
+put README.md "$scratch/short"
