@@ -59,9 +59,21 @@ struct Side {
     const Vector& state;
 };
 
+// A row of scores: a query and the keys that it sees, in order.
+struct ScoreRow {
+    Head of;
+    Side query;
+    std::vector<Side> keys;
+    std::size_t own = 0; // the key of the query's own token
+};
+// The place of the rows that a token is mixed with: the embedding, or the normalised input of a part of a layer.
+enum class Stage { embedding, attention, feed_forward };
+
 class Oracle {
 public:
     virtual ~Oracle() = default;
+    // The position ids of a text, if the encoding derives them from the tokens. Otherwise empty.
+    virtual std::vector<int> positions(const std::vector<Token>& /*tokens*/) const { return {}; }
     // Changes the embedding x [d] of one token.
     virtual void embed(Vector& /*x*/, const Place&, int /*segment*/) const {}
     // The state of a token, from the layer's attention input x [d] and the state of the previous token that is not
@@ -69,17 +81,28 @@ public:
     virtual Vector observe(const Vector& /*x*/, const Place&, int /*layer*/, const Vector& /*before*/) const {
         return {};
     }
+    // Mixes the rows [d] of one sequence with the rows before them.
+    virtual void shift(std::vector<Vector>& /*rows*/, Stage, int /*layer*/) const {}
     // Changes one head's query or key x [e].
     virtual void rotate(Vector& /*x*/, const Place&, Role, int /*layer*/, int /*head*/) const {}
+    // The same for an encoding that reads the state of the token.
+    virtual void rotate_with(Vector& x, const Place& at, const Vector& /*state*/, Role role, int layer,
+                             int head) const {
+        rotate(x, at, role, layer, head);
+    }
     // Returns the number that is added to a scaled score.
     virtual double bias(const Head&, const Side& /*query*/, const Side& /*key*/) const { return 0; }
     // Changes a row of finished scores, for the keys visible to the query, in order.
     virtual void rescore(Vector& /*row*/, const Head&, const Side& /*query*/) const {}
+    // The same for an encoding that reads the keys or their states.
+    virtual void rescore_row(Vector& row, const ScoreRow& at) const { rescore(row, at.of, at.query); }
     // Adds the contribution of a pair with this weight to the head's output [e].
     virtual void mix(Vector& /*out*/, double /*weight*/, const Head&, const Side& /*query*/,
                      const Side& /*key*/) const {}
     // A logit in the denominator of the softmax.
     virtual double sink(int /*layer*/, int /*head*/) const { return -std::numeric_limits<double>::infinity(); }
+    // The same for a logit of a row, whose scores are those before rescore_row().
+    virtual double sink_of(const ScoreRow& at, const Vector& /*scores*/) const { return sink(at.of.layer, at.of.head); }
 };
 
 // One item of a canonical spec: "rope:theta=10000,pairing=adjacent,width=32,sections=8/4/4".

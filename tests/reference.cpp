@@ -19,6 +19,7 @@ Matrix Transformer::attention_weights(const Input& in, int layer, int head) cons
     Matrix x = states(in)[layer];
     if (plan.norm_place != NormPlace::post && plan.norm_place != NormPlace::after)
         x = norm(x, "layers." + std::to_string(layer) + ".attention_norm", plan);
+    x = shifted(x, Stage::attention, layer, in);
     const States seen_states = observed(x, layer, in);
     const HeadInput of = head_input(x, layer, head, in, seen_states);
     Matrix all(x.rows, x.rows);
@@ -111,15 +112,34 @@ Matrix Transformer::embedding(const Input& in) const {
             oracle->embed(row, in.place(i), in.segments.empty() ? 0 : in.segments[at]);
         for (int j = 0; j < b_.d_model; ++j) x.at(i, j) = row[j];
     }
-    return b_.embedding_norm ? norm(x, "embedding_norm", b_) : x;
+    return b_.embedding_norm ? norm(shifted(x, Stage::embedding, 0, in), "embedding_norm", b_)
+                             : shifted(x, Stage::embedding, 0, in);
+}
+
+// Padding is not in the sequence.
+Matrix Transformer::shifted(const Matrix& x, Stage stage, int layer, const Input& in) const {
+    std::vector<int> at;
+    std::vector<Vector> rows;
+    for (int i = 0; i < x.rows; ++i) {
+        if (!in.padding.empty() && in.padding[i] != 0) continue;
+        at.push_back(i);
+        rows.emplace_back();
+        for (int j = 0; j < x.cols; ++j) rows.back().push_back(x.at(i, j));
+    }
+    for (const Oracle* oracle : stage == Stage::embedding ? oracles_.all() : oracles_.layer(layer))
+        oracle->shift(rows, stage, layer);
+    Matrix y = x;
+    for (std::size_t i = 0; i < at.size(); ++i)
+        for (int j = 0; j < x.cols; ++j) y.at(at[i], j) = rows[i][static_cast<std::size_t>(j)];
+    return y;
 }
 
 Matrix Transformer::after_layer(const Matrix& x, int layer, const Input& in) const {
     const LayerPlan& plan = b_.layer(layer);
     const std::string name = "layers." + std::to_string(layer) + ".";
     const auto normed = [&](const Matrix& h, const char* which) { return norm(h, name + which, plan); };
-    const auto f = [&](const Matrix& h) { return attention(h, layer, in); };
-    const auto g = [&](const Matrix& h) { return feed_forward(h, layer); };
+    const auto f = [&](const Matrix& h) { return attention(shifted(h, Stage::attention, layer, in), layer, in); };
+    const auto g = [&](const Matrix& h) { return feed_forward(shifted(h, Stage::feed_forward, layer, in), layer); };
     const auto c = [&](const Matrix& h) { return cross_attention(h, layer, in); };
     switch (plan.norm_place) {
     case NormPlace::pre: {
@@ -239,13 +259,15 @@ Matrix Transformer::queries_keys_values(const Matrix& x, const std::string& name
 }
 
 // All tokens as one head's queries or keys: columns [first, first + d_head), rotated.
-std::vector<Vector> Transformer::rotated(const Matrix& qkv, int first, Role role, int layer, int head,
-                                         const Input& in) const {
+std::vector<Vector> Transformer::rotated(const Matrix& qkv, int first, Role role, const Head& of, const Input& in,
+                                         const States& states) const {
+    const std::vector<const Oracle*> encodings = oracles_.layer(of.layer);
     std::vector<Vector> all;
     for (int i = 0; i < qkv.rows; ++i) {
         Vector x(static_cast<std::size_t>(b_.d_head));
         for (int j = 0; j < b_.d_head; ++j) x[j] = qkv.at(i, first + j);
-        for (const Oracle* oracle : oracles_.layer(layer)) oracle->rotate(x, in.place(i), role, layer, head);
+        for (std::size_t n = 0; n < encodings.size(); ++n)
+            encodings[n]->rotate_with(x, in.place(i), states[n][i], role, of.layer, of.head);
         all.push_back(x);
     }
     return all;
@@ -274,8 +296,8 @@ Transformer::HeadInput Transformer::head_input(const Matrix& x, int layer, int h
     const int e = b_.d_head, kv_head = head / (b_.n_heads / b_.n_kv_heads);
     const double scale = plan.score_scale != 0 ? static_cast<double>(plan.score_scale) : 1 / std::sqrt(double(e));
     HeadInput of{{layer, head, scale}, {}, {}, {}, &states};
-    of.queries = rotated(qkv, head * e, Role::query, layer, head, in);
-    of.keys = rotated(qkv, (b_.n_heads + kv_head) * e, Role::key, layer, kv_head, in);
+    of.queries = rotated(qkv, head * e, Role::query, {layer, head}, in, states);
+    of.keys = rotated(qkv, (b_.n_heads + kv_head) * e, Role::key, {layer, kv_head}, in, states);
     for (int i = 0; i < x.rows; ++i) of.places.push_back(in.place(i));
     return of;
 }
@@ -291,11 +313,20 @@ Vector Transformer::weights(const HeadInput& in, std::size_t i, const std::vecto
             score += encodings[n]->bias(in.head, in.query(n, i), in.key(n, j));
         row.push_back(score);
     }
-    for (std::size_t n = 0; n < encodings.size(); ++n) encodings[n]->rescore(row, in.head, in.query(n, i));
-    const double top = *std::max_element(row.begin(), row.end());
-    double total = 0;
+    Vector sinks;
+    for (std::size_t n = 0; n < encodings.size(); ++n) {
+        ScoreRow at{in.head, in.query(n, i), {}, 0};
+        for (const std::size_t j : seen) {
+            if (j == i) at.own = at.keys.size();
+            at.keys.push_back(in.key(n, j));
+        }
+        sinks.push_back(encodings[n]->sink_of(at, row));
+        encodings[n]->rescore_row(row, at);
+    }
+    double top = *std::max_element(row.begin(), row.end()), total = 0;
+    for (const double sink : sinks) top = std::max(top, sink);
     for (double& score : row) total += score = std::exp(score - top);
-    for (const Oracle* encoding : encodings) total += std::exp(encoding->sink(in.head.layer, in.head.head) - top);
+    for (const double sink : sinks) total += std::exp(sink - top);
     for (double& weight : row) weight /= total;
     return row;
 }

@@ -71,7 +71,10 @@ private:
     static bool sees(const LayerPlan& plan, int query, int key);
     static std::vector<std::size_t> seen_by(const LayerPlan& plan, int query, const Input& in);
     Matrix queries_keys_values(const Matrix& x, const std::string& name, const LayerPlan& plan) const;
-    std::vector<Vector> rotated(const Matrix& qkv, int first, Role role, int layer, int head, const Input& in) const;
+    // of: the layer, and the head among those of the role.
+    std::vector<Vector> rotated(const Matrix& qkv, int first, Role role, const Head& of, const Input& in,
+                                const States& states) const;
+    Matrix shifted(const Matrix& x, Stage stage, int layer, const Input& in) const;
     States observed(const Matrix& x, int layer, const Input& in) const;
     HeadInput head_input(const Matrix& x, int layer, int head, const Input& in, const States& states) const;
     Vector weights(const HeadInput& in, std::size_t i, const std::vector<std::size_t>& seen) const;

@@ -271,8 +271,11 @@ public:
             }
         return states;
     }
-    void rotate(reference::Vector& x, std::size_t i, Role role, int head) const {
-        for (const auto* oracle : oracles_) oracle->rotate(x, places_[i], role, layer_, head);
+    // states: as observe() returned them, or empty.
+    void rotate(reference::Vector& x, std::size_t i, Role role, int head, const Vectors& states = {}) const {
+        for (std::size_t n = 0; n < oracles_.size(); ++n)
+            oracles_[n]->rotate_with(x, places_[i], states.empty() ? reference::Vector() : columns(states[i], n), role,
+                                     layer_, head);
     }
 
     // The inputs of bias, rescore and mix.
@@ -285,8 +288,21 @@ public:
              [&](const auto& oracle, const auto& query, const auto& key) { sum += oracle.bias(of, query, key); });
         return sum;
     }
-    void rescore(reference::Vector& row, const reference::Head& of, const Sequence& s, std::size_t i) const {
-        each(s, i, i, [&](const auto& oracle, const auto& query, const auto&) { oracle.rescore(row, of, query); });
+    // row: the scores of the first keys. Returns the logit of the sinks.
+    double rescore(reference::Vector& row, const reference::Head& of, const Sequence& s, std::size_t i) const {
+        double sinks = 0;
+        for (std::size_t n = 0; n < oracles_.size(); ++n) {
+            Vectors states;
+            for (std::size_t j = 0; j < std::max(row.size(), i + 1); ++j) states.push_back(columns(s.states[j], n));
+            const auto side = [&](const Vectors& x, std::size_t j) {
+                return reference::Side{x[j], places_[j], states[j]};
+            };
+            reference::ScoreRow at{of, side(s.q, i), {}, i};
+            for (std::size_t j = 0; j < row.size(); ++j) at.keys.push_back(side(s.k, j));
+            sinks += std::exp(oracles_[n]->sink_of(at, row));
+            oracles_[n]->rescore_row(row, at);
+        }
+        return std::log(sinks);
     }
     void mix(reference::Vector& out, double weight, const reference::Head& of, const Sequence& s, std::size_t i,
              std::size_t j) const {
