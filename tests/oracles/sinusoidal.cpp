@@ -2,6 +2,7 @@
 // Vaswani et al. 2017, section 3.5: PE(pos, 2i) = sin(pos / 10000^(2i/d)), PE(pos, 2i+1) = cos(same), after the
 // embedding is multiplied by sqrt(d) (section 3.4). tensor2tensor's get_timing_signal_1d has n = d // 2 timescales, the
 // i-th exp(i log(base) / max(n - 1, 1)). All sines come first, then all cosines, then a zero if d is odd.
+// Instead of added to all columns, a row as wide as the last K may be written into them ("concatenated").
 #include "tests/oracle.h"
 
 #include <algorithm>
@@ -14,10 +15,14 @@ class Sinusoidal final : public Oracle {
 public:
     explicit Sinusoidal(const Item& item)
         : scale_(item.number("scale")), base_(item.number("base")), offset_(item.number("offset")),
-          halves_(item.is("layout", "halves")), tensor2tensor_(item.is("law", "tensor2tensor")) {}
+          columns_(static_cast<std::size_t>(item.number("columns", 0))), halves_(item.is("layout", "halves")),
+          tensor2tensor_(item.is("law", "tensor2tensor")) {}
     void embed(Vector& x, const Place& at, int) const override {
         for (double& value : x) value *= scale_;
-        tensor2tensor_ ? add_tensor2tensor(x, at[0] + offset_) : add_paper(x, at[0] + offset_);
+        Vector written(columns_);
+        Vector& sums = columns_ == 0 ? x : written;
+        tensor2tensor_ ? add_tensor2tensor(sums, at[0] + offset_) : add_paper(sums, at[0] + offset_);
+        std::copy(written.begin(), written.end(), x.end() - static_cast<std::ptrdiff_t>(columns_));
     }
 
 private:
@@ -44,6 +49,7 @@ private:
     }
 
     double scale_, base_, offset_;
+    std::size_t columns_;
     bool halves_, tensor2tensor_;
 };
 
