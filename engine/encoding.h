@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 // The interface of a positional encoding. A forward pass has seven moments at which position can enter. An encoding
-// overrides the method of each moment at which it acts, and moments() names these moments:
+// overrides the method of each moment at which it acts:
 //
 //   struct Slope : ordo::Encoding { // a score falls with the distance of its key: ALiBi, with one slope for all heads
 //       std::string spec() const override { return "slope"; }
-//       unsigned moments() const override { return ordo::moment_bias; }
 //       void bias(ordo::View scores, const ordo::Tile& tile) const override { // [n_queries, n_keys]
 //           for (int i = 0; i < scores.rows; ++i)
 //               for (int j = 0; j < scores.cols; ++j) scores.row(i)[j] -= 0.1f * (tile.queries[i] - tile.keys[j]);
@@ -15,16 +14,17 @@
 // whole program. ordo.h includes this file. engine/encoding has one file for each encoding of Ordo.
 #pragma once
 
-#include "rows.h"
+#include "encoding_tables.h"
 
 #include <concepts>
-#include <cstdint>
 #include <functional>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <typeinfo>
 #include <utility>
 #include <vector>
 
@@ -46,42 +46,42 @@ enum Moment : unsigned {
     moment_sink = 64
 };
 
-// ---- The encoding -----------------------------------------------------------------------------
-
-struct Operations;
-struct Work;
-struct Table;
-struct TableRows;
-struct TableRequest;
+// The positions and segments that an encoding can encode: 0 .. positions - 1 and 0 .. segments - 1.
+struct Limits {
+    int positions = std::numeric_limits<int>::max();
+    int segments = std::numeric_limits<int>::max();
+};
+struct AtLength;
 
 // A positional encoding. The engine calls bind(), then prepare(), then the moments. The methods that it calls after
 // prepare() are const, and many threads may call them at once. A call covers some or all of a pass's rows or heads in
 // one layer, never a single element. A moment must not throw.
 //
 // Each moment has a backward pass. Given the gradient of the moment's output, it computes the gradients of the inputs.
-// It adds the gradients of the tensors to `grads`, one for each of tensors(); of a tensor per layer, that of the call's
-// layer. gradients() names the backward passes that exist. The others throw Error(usage).
+// It adds the gradients of the tensors, and of a Tile's views, to a Gradients. A backward pass that is not overridden
+// throws Error(usage).
 class Encoding {
 public:
     virtual ~Encoding() = default;
 
     // The canonical spec with every parameter written out, e.g. "rope:theta=10000,pairing=adjacent,width=32".
     virtual std::string spec() const = 0;
-    // The moments at which the encoding acts: a set of Moment bits.
-    virtual unsigned moments() const = 0;
-    // The moments that have a backward pass. Training needs it for each of moments(), or throws before the first step.
-    // If no tensor is trained, a SINK and a BIAS that reads nothing do without.
-    virtual unsigned gradients() const { return 0; }
+    // The moments at which the encoding acts: a set of Moment bits. By default those whose methods its class overrides,
+    // which OwnEncoding finds. Throws Error(usage) for an object that was in none, or only by a pointer to a base.
+    virtual unsigned moments() const;
+    // The moments that have a backward pass, likewise. Training needs it for each of moments(), or throws before the
+    // first step. If no tensor is trained, SINK needs none, nor does BIAS if reads() is 0.
+    virtual unsigned gradients() const;
 
     // EMBED: changes x [n, d] in place, before the first layer.
     virtual void embed(View /*x*/, const TokenRows&) const {}
     // dx [n, d] holds the gradient of the output, and is replaced by that of the input. x is the input of embed().
-    virtual void embed_backward(View dx, View x, const TokenRows&, std::span<const View> grads) const;
+    virtual void embed_backward(View dx, View x, const TokenRows&, const Gradients&) const;
 
     // ROTATE: changes x [n, n_heads * e] in place: the queries or keys of all or some heads of one layer.
     virtual void rotate(View /*x*/, const HeadRows&) const {}
     // dx holds the gradient of the output, and is replaced by that of the input. x is the output of rotate().
-    virtual void rotate_backward(View dx, View x, const HeadRows&, std::span<const View> grads) const;
+    virtual void rotate_backward(View dx, View x, const HeadRows&, const Gradients&) const;
     // False if rotate() leaves the rows of this role unchanged.
     virtual bool rotates(Role) const { return (moments() & moment_rotate) != 0; }
 
@@ -89,7 +89,7 @@ public:
     // the mask hides; these are ignored afterwards.
     virtual void bias(View /*scores*/, const Tile&) const {}
     // d_scores: the gradient of the scores, zero where the mask hides them.
-    virtual void bias_backward(View d_scores, const Tile&, const TileGradient&) const;
+    virtual void bias_backward(View d_scores, const Tile&, const Gradients&) const;
 
     // OBSERVE: reads x [n, d], the input of a layer's attention, and writes state [n, state_floats()], which the cache
     // keeps with the token. before: the state of the token before the first row, or null at the start of a sequence. A
@@ -97,23 +97,23 @@ public:
     virtual void observe(View /*x*/, int /*layer*/, Positions, const float* /*before*/, View /*state*/) const {}
     // Takes a whole sequence, and adds to dx. It may overwrite d_state [n, state_floats()], the gradient of the state.
     virtual void observe_backward(View d_state, View x, int layer, Positions, View state, View dx,
-                                  std::span<const View> grads) const;
+                                  const Gradients&) const;
     virtual int state_floats() const { return 0; }
 
     // RESCORE: changes scores [1, n_keys] in place, after BIAS: one query and all the keys that it may see.
     virtual void rescore(View /*scores*/, const Tile&) const {}
     // d_scores holds the gradient of the output, and is replaced by that of the input, which is in scores.
-    virtual void rescore_backward(View d_scores, View scores, const Tile&, const TileGradient&) const;
+    virtual void rescore_backward(View d_scores, View scores, const Tile&, const Gradients&) const;
 
     // MIX: adds to out [n_queries, e], the output of one head. weights [n_queries, n_keys]: the softmax, zero where
     // masked. A long sequence may come in chunks of keys, each with weights that sum to one.
     virtual void mix(View /*out*/, View /*weights*/, const Tile&) const {}
     // Adds to d_weights.
-    virtual void mix_backward(View d_out, View weights, View d_weights, const Tile&, const TileGradient&) const;
+    virtual void mix_backward(View d_out, View weights, View d_weights, const Tile&, const Gradients&) const;
 
     // SINK: returns a logit that counts in the denominator of a head's softmax, and that has no value vector.
     virtual float sink(int /*layer*/, int /*head*/) const { return -std::numeric_limits<float>::infinity(); }
-    virtual void sink_backward(int layer, int head, float d_sink, std::span<const View> grads) const;
+    virtual void sink_backward(int layer, int head, float d_sink, const Gradients&) const;
 
     // The parts of a Tile that BIAS, RESCORE and MIX read: a set of Reads bits.
     virtual unsigned reads() const { return 0; }
@@ -127,10 +127,11 @@ public:
     // positions work without tables, more slowly.
     virtual void prepare(int /*n_positions*/) {}
 
-    // True if adding a constant to all positions changes nothing in the model's output.
-    virtual bool shift_invariant() const { return true; }
-    // Positions 0 .. max_position() - 1 can be encoded.
-    virtual int max_position() const { return std::numeric_limits<int>::max(); }
+    // As long as all positions stay below this, adding a constant to them changes nothing in the model's output. FIRE
+    // returns its threshold, an encoding of absolute positions 0.
+    virtual int shift_invariant_below() const { return std::numeric_limits<int>::max(); }
+    bool shift_invariant() const { return shift_invariant_below() == std::numeric_limits<int>::max(); }
+    virtual Limits limits() const { return {}; }
 
     // The operations of a moment for all heads of one layer (EMBED: of the model), counted from the formula. An
     // addition, multiplication, division or comparison outside products counts 1, as does a read at a computed index. A
@@ -152,40 +153,55 @@ public:
     // Whether a cache may renumber its tokens. True by default if nothing in a cache depends on an absolute position:
     // no key is rotated, no state observed, no absolute position added to the embedding.
     virtual bool can_move_keys() const;
-    // Changes keys that rotate() has rotated, in place, as if their positions were less by `by` (rope, xpos).
+    // Subtracts `by` from the positions of keys that are already rotated, in place (rope, xpos).
     virtual void move_keys(View /*keys*/, const HeadRows&, int /*by*/) const {}
-    // The encoding that replaces this one at a length of so many tokens, if angles depend on the length (dynamic NTK,
-    // LongRoPE). Null: this one stays. The engine binds and prepares it, and shares it among sessions for which its
-    // spec is the same.
-    virtual std::unique_ptr<Encoding> at_length(int /*tokens*/) const { return nullptr; }
-    // The length of a text beyond which the encoding changes (LongRoPE: the original context). at_length() then gets
-    // the length of the text, and the session computes all tokens again. By default the encoding does not change:
-    // at_length() gets the capacity of the session, which is constant.
-    virtual int changes_beyond() const { return std::numeric_limits<int>::max(); }
-    // Shift invariant as long as all positions stay below this (FIRE: its threshold).
-    virtual int shift_invariant_below() const { return shift_invariant() ? std::numeric_limits<int>::max() : 0; }
-    // Segments 0 .. max_segment() - 1 can be encoded (segment).
-    virtual int max_segment() const { return std::numeric_limits<int>::max(); }
+    // The encoding that replaces this one in a session of this capacity when its text has this length, if angles
+    // depend on one of them (dynamic NTK, LongRoPE). The engine binds and prepares it, and shares it among sessions for
+    // which its spec is the same. By default this one stays.
+    virtual AtLength at_length(int capacity, int text) const;
+
+private:
+    template <std::derived_from<Encoding> T>
+    friend std::unique_ptr<T> with_moments(std::unique_ptr<T> encoding);
+    struct Overridden {
+        unsigned moments, gradients;
+    };
+    std::optional<Overridden> overridden_; // by its class, if that is known
+    const Overridden& overridden() const;
 };
 
-// The moments whose methods T overrides.
+#define ORDO_OVERRIDDEN(method, suffix)                                                                                \
+    (requires { requires std::same_as<decltype(&T::method##suffix), decltype(&Encoding::method##suffix)>; }            \
+         ? 0u                                                                                                          \
+         : moment_##method)
+#define ORDO_OVERRIDDEN_MOMENTS(suffix)                                                                                \
+    (ORDO_OVERRIDDEN(embed, suffix) | ORDO_OVERRIDDEN(rotate, suffix) | ORDO_OVERRIDDEN(bias, suffix) |                \
+     ORDO_OVERRIDDEN(observe, suffix) | ORDO_OVERRIDDEN(rescore, suffix) | ORDO_OVERRIDDEN(mix, suffix) |              \
+     ORDO_OVERRIDDEN(sink, suffix))
+// Tells an encoding the moments whose methods and backward passes its class overrides, if T is its class, not a base.
 template <std::derived_from<Encoding> T>
-constexpr unsigned overridden_moments() {
-#define ORDO_OVERRIDDEN(method)                                                                                        \
-    (requires { requires std::same_as<decltype(&T::method), decltype(&Encoding::method)>; } ? 0u : moment_##method)
-    return ORDO_OVERRIDDEN(embed) | ORDO_OVERRIDDEN(rotate) | ORDO_OVERRIDDEN(bias) | ORDO_OVERRIDDEN(observe) |
-           ORDO_OVERRIDDEN(rescore) | ORDO_OVERRIDDEN(mix) | ORDO_OVERRIDDEN(sink);
-#undef ORDO_OVERRIDDEN
+std::unique_ptr<T> with_moments(std::unique_ptr<T> encoding) {
+    if (Encoding* const own = encoding.get(); own && typeid(*own) == typeid(T))
+        own->overridden_ = {ORDO_OVERRIDDEN_MOMENTS(), ORDO_OVERRIDDEN_MOMENTS(_backward)};
+    return encoding;
 }
+#undef ORDO_OVERRIDDEN_MOMENTS
+#undef ORDO_OVERRIDDEN
 
-// An encoding of the caller's. A unique_ptr converts to it. Functions that take it throw Error(usage) for a null
-// pointer, and if moments() lacks the moment of a method that its class overrides.
+// An encoding of the caller's. A unique_ptr of its class converts to it. Functions that take it throw Error(usage) for a
+// null pointer.
 struct OwnEncoding {
     template <std::derived_from<Encoding> T>
-    OwnEncoding(std::unique_ptr<T> own) // NOLINT: implicit
-        : encoding(std::move(own)), overridden(overridden_moments<T>()) {}
+    OwnEncoding(std::unique_ptr<T> own) : encoding(with_moments(std::move(own))) {} // NOLINT: implicit
     std::unique_ptr<Encoding> encoding;
-    unsigned overridden; // moments
+};
+
+// See Encoding::at_length.
+struct AtLength {
+    OwnEncoding instead = std::unique_ptr<Encoding>(); // null: the encoding stays
+    // Texts of more tokens may need another version. The session then computes all its tokens again (LongRoPE: the
+    // original context).
+    int longest_text = std::numeric_limits<int>::max();
 };
 
 // Gives an encoding of the caller's a name in specs, for the rest of the process. make_encodings(), LoadOptions and
@@ -197,54 +213,6 @@ void register_encoding(std::string_view name, std::function<OwnEncoding(const Di
 // Makes the encodings that a spec such as "segment+learned" names, in the order in which they act. "none" and the empty
 // spec give an empty list. Throws Error(usage), also for encodings that differ by layer.
 std::vector<std::unique_ptr<Encoding>> make_encodings(std::string_view spec, const Dims& dims);
-
-// ---- Operations and tables --------------------------------------------------------------------
-
-// The amount of work for Encoding::operations: sizes of a pass, or of a part of it, in one layer.
-struct Work {
-    double tokens = 0;                   // fed in the pass
-    double query_rows = 0, key_rows = 0; // tokens times query heads, tokens times key/value heads
-    double pairs = 0;                    // of a query and a key that the mask leaves, in all query heads
-    int positions = 0;                   // all positions are below this
-};
-// Floating-point operations. A processor computes products many times faster than the others.
-struct Operations {
-    double products = 0; // multiplications and additions of products of matrices and vectors
-    double others = 0;   // see Encoding::operations
-
-    double sum() const { return products + others; }
-    Operations& operator+=(const Operations& other) {
-        products += other.products;
-        others += other.others;
-        return *this;
-    }
-};
-// The operations that one exponential, logarithm, sine or root counts for.
-inline constexpr double operations_of_function = 8;
-
-// One table of numbers with a header, for reading; see Encoding::table.
-struct Table {
-    std::vector<std::string> header = {};
-    std::vector<std::vector<double>> rows = {};
-};
-// A Table whose rows the encoding computes one at a time. The encoding must outlive it.
-struct TableRows {
-    std::vector<std::string> header = {};
-    std::int64_t count = 0;
-    std::function<void(std::int64_t row, std::span<double> out)> fill = {}; // out: zeros, a number for each column
-};
-struct TableRequest {
-    int length = 8;        // rows: positions start .. start + length - 1
-    int start = 0;         // the first position
-    int head = 0;          // for tables that differ by head
-    int width = 8;         // columns of embed()'s input, for the default of Encoding::table
-    std::string part = {}; // which table; empty is the main one, see Encoding::table_parts
-    int layer = 0;         // for tables that differ by layer
-};
-// The table of the encoding that a spec names in a model of these sizes; in dims, d_model is enough. Trained tensors
-// have their initial values (seed 1). Throws Error(usage) for a sum of encodings or none in the layer, and as
-// Encoding::table does.
-Table encoding_table(std::string_view spec, Dims dims, const TableRequest& request = {});
 
 } // namespace ordo
 

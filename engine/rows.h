@@ -145,10 +145,11 @@ struct Tile {
     View query_state = {}, key_state = {}; // [n, state_floats()], as OBSERVE wrote them
 };
 
-// The gradients of a Tile's views, to which a backward pass adds. A view that reads() does not name has no data.
-struct TileGradient {
-    View q = {}, k = {}, query_state = {}, key_state = {};
-    std::span<const View> tensors = {}; // one for each of tensors(); if per layer, of the tile's layer
+// The gradients to which a backward pass adds. A view that the moment does not read has no data.
+struct Gradients {
+    View q = {}, k = {}, query_state = {}, key_state = {}; // of a Tile
+    View state = {};                                       // ROTATE: of the states of its rows
+    std::span<const View> tensors = {}; // one for each of tensors(); if per layer, of the call's layer
 };
 
 // Observers of a session. They cannot affect the result. Each may be empty. They see each token once, even if the

@@ -52,7 +52,7 @@ public:
         if (full > 0) kernels().add_value(full, z[reached - 1], s);
     }
 
-    void rescore_backward(View d_scores, View scores, const Tile& tile, const TileGradient& gradient) const override {
+    void rescore_backward(View d_scores, View scores, const Tile& tile, const Gradients& gradient) const override {
         if (scores.rows == 0) return;
         const View weight = tensor(slot(tile.layer), 0);
         alignas(64) float z[most_positions + relative_vector], dz[most_positions];

@@ -33,12 +33,12 @@ public:
     }
     bool rotates(Role role) const override { return role == Role::query; }
     void rotate(View x, const HeadRows& rows) const override { scale(x, rows.role); }
-    void rotate_backward(View dx, View, const HeadRows& r, std::span<const View>) const override { scale(dx, r.role); }
+    void rotate_backward(View dx, View, const HeadRows& r, const Gradients&) const override { scale(dx, r.role); }
     void bias(View scores, const Tile& tile) const override {
         if (c2p()) add_products(0, tile.scale, scores, tile);
         if (p2c()) add_products(c2p() ? 1 : 0, tile.scale * factor(), scores, tile);
     }
-    void bias_backward(View d_scores, const Tile& tile, const TileGradient& gradient) const override {
+    void bias_backward(View d_scores, const Tile& tile, const Gradients& gradient) const override {
         if (c2p()) add_products_backward(0, tile.scale, d_scores, tile, gradient);
         if (p2c()) add_products_backward(c2p() ? 1 : 0, tile.scale * factor(), d_scores, tile, gradient);
     }

@@ -42,7 +42,6 @@ public:
         p.integer("width", width_, 1, most_width, "units of the hidden layer");
     }
     void ready() override { layers_.resize(slots(), {.threshold = 1.0 * threshold_}); }
-    bool shift_invariant() const override { return false; }
     int shift_invariant_below() const override {
         double least = HUGE_VAL;
         for (const Layer& layer : layers_) least = std::min(least, layer.threshold);
@@ -78,7 +77,7 @@ public:
     void prepare(int n_positions) override;
 
     void bias(View scores, const Tile& tile) const override;
-    void bias_backward(View d_scores, const Tile& tile, const TileGradient& gradient) const override;
+    void bias_backward(View d_scores, const Tile& tile, const Gradients& gradient) const override;
 
     // Beyond the threshold: a quotient, the choice of its piece (two comparisons), a line and a sum.
     double operations_per_pair(const Work& work) const override {
@@ -201,7 +200,7 @@ void Fire::Sums::add_to(std::span<const View> grads, std::span<const View> tenso
     }
 }
 
-void Fire::bias_backward(View d_scores, const Tile& tile, const TileGradient& gradient) const {
+void Fire::bias_backward(View d_scores, const Tile& tile, const Gradients& gradient) const {
     const Layer& layer = layer_of(tile);
     const std::span<const View> tensors = tensors_of(slot(tile.layer));
     Sums sums{.layer = layer, .head = tile.head};

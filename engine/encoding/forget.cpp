@@ -66,7 +66,7 @@ public:
     // no gradient.
     //   d ln f_t = sum over s >= t of d c_s;  d z_t = d ln f_t (1 - f_t),  z = w . x + b
     void observe_backward(View d_state, View x, int layer, Positions, View state, View dx,
-                          std::span<const View> grads) const override {
+                          const Gradients& grads) const override {
         const View weight = tensor(slot(layer), 0);
         parallel_for(heads(), std::max(1, 1024 / std::max(1, x.rows)), [&](std::ptrdiff_t h) {
             double d_log = 0, d_bias = 0;
@@ -77,14 +77,14 @@ public:
                 d_state.row(t)[2 * h] = static_cast<float>(dz);
                 d_bias += dz;
             }
-            grads[1].row(0)[h] += static_cast<float>(d_bias);
+            grads.tensors[1].row(0)[h] += static_cast<float>(d_bias);
         });
         // d w [n_heads, d_model] += dz^T x;  dx += dz w. The strips do not depend on the threads.
         constexpr int strip = 64;
         parallel_for((x.cols + strip - 1) / strip, 1, [&](std::ptrdiff_t i) {
             const int first = static_cast<int>(i) * strip;
             kernels().product(heads(), std::min(strip, x.cols - first), x.rows, 1, d_state.data, 2, d_state.stride,
-                              x.data + first, x.stride, 1, grads[0].data + first, grads[0].stride);
+                              x.data + first, x.stride, 1, grads.tensors[0].data + first, grads.tensors[0].stride);
         });
         parallel_for((x.rows + strip - 1) / strip, 1, [&](std::ptrdiff_t i) {
             const int first = static_cast<int>(i) * strip;
@@ -104,7 +104,7 @@ public:
             }
         }
     }
-    void bias_backward(View d_scores, const Tile& tile, const TileGradient& gradient) const override {
+    void bias_backward(View d_scores, const Tile& tile, const Gradients& gradient) const override {
         const auto add = [&](float* pair, double d) {
             pair[0] += static_cast<float>(d);
             pair[1] += static_cast<float>(d);

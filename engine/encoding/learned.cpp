@@ -17,8 +17,8 @@ public:
         p.integer("length", length_, 1, 1 << 24, "positions that the table has a row for", "context");
         p.integer("offset", offset_, 0, 1 << 24, "rows before that of position 0; 2 for OPT");
     }
-    bool shift_invariant() const override { return false; }
-    int max_position() const override { return length_; }
+    int shift_invariant_below() const override { return 0; }
+    Limits limits() const override { return {.positions = length_}; }
     std::int64_t n_rows() const override { return std::int64_t{length_} + offset_; }
     int row_of(const TokenRows& rows, std::size_t i) const override { return rows.positions[i] + offset_; }
     TableRows shown(View weight, const TableRequest& request) const override {

@@ -59,16 +59,18 @@ public:
         return turns;
     }
     double turning_pairs() const override { return std::floor(keep_ * width_ / 2); }
-    std::unique_ptr<Encoding> at_length(int tokens) const override {
-        RopeScaling scaling = scaling_.at_length(tokens);
-        if (scaling.length == scaling_.length) return nullptr;
+    AtLength at_length(int capacity, int text) const override {
+        AtLength version;
+        if (scaling_.by_text() && text <= scaling_.original) version.longest_text = scaling_.original;
+        RopeScaling scaling = scaling_.at_length(capacity, text);
+        if (scaling.length == scaling_.length) return version;
         auto other = std::make_unique<Rope>(dims());
         other->read(parse_spec(spec()).front());
         other->scaling_ = std::move(scaling);
         other->finish(name());
-        return other;
+        version.instead = std::move(other);
+        return version;
     }
-    int changes_beyond() const override { return scaling_.changes_beyond(); }
 
     // matrix: of one head, at position start.
     std::vector<NamedTable> tables() const override {

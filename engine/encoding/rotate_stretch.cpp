@@ -44,7 +44,7 @@ public:
         p.integer("period", period_, 1, 1 << 30, "positions of a full turn");
         p.number("step", step_, 0, 1000000, "what the stretch grows by with each full turn");
     }
-    bool shift_invariant() const override { return false; }
+    int shift_invariant_below() const override { return 0; }
     void embed(View x, const TokenRows& rows) const override {
         parallel_for(x.rows, grain(x), [&](std::ptrdiff_t i) {
             const int position = rows.positions[i];
@@ -55,7 +55,7 @@ public:
                  static_cast<float>(stretch(position) * norm));
         });
     }
-    void embed_backward(View dx, View x, const TokenRows& rows, std::span<const View>) const override {
+    void embed_backward(View dx, View x, const TokenRows& rows, const Gradients&) const override {
         parallel_for(x.rows, grain(x), [&](std::ptrdiff_t i) {
             const int position = rows.positions[i];
             const float* row = x.row(static_cast<int>(i));

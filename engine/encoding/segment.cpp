@@ -13,7 +13,7 @@ class Segment final : public RowTable {
 public:
     using RowTable::RowTable;
     void parameters(Params& p) override { p.integer("count", count_, 1, 1 << 16, "segments that there are"); }
-    int max_segment() const override { return count_; }
+    Limits limits() const override { return {.segments = count_}; }
     std::int64_t n_rows() const override { return count_; }
     int row_of(const TokenRows& rows, std::size_t i) const override {
         return rows.segments.empty() ? 0 : rows.segments[i];

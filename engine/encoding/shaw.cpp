@@ -27,14 +27,14 @@ public:
         return all;
     }
     void bias(View scores, const Tile& tile) const override { add_products(0, tile.scale, scores, tile); }
-    void bias_backward(View d_scores, const Tile& tile, const TileGradient& gradient) const override {
+    void bias_backward(View d_scores, const Tile& tile, const Gradients& gradient) const override {
         add_products_backward(0, tile.scale, d_scores, tile, gradient);
     }
     void mix(View out, View weights, const Tile& tile) const override {
         table(1, tile).add_rows(1, weights, tile, out);
     }
     void mix_backward(View d_out, View weights, View d_weights, const Tile& tile,
-                      const TileGradient& gradient) const override {
+                      const Gradients& gradient) const override {
         table(1, tile).add_products(1, d_out, tile, d_weights);
         table(1, tile).add_gradient(1, weights, d_out, tile, gradient.tensors[1]);
     }

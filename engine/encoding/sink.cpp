@@ -17,8 +17,8 @@ public:
     using RegisteredEncoding::RegisteredEncoding;
     std::vector<TensorSpec> tensors() const override { return {per_head("logit", InitialValues::constant(0))}; }
     float sink(int layer, int head) const override { return at(slot(layer), 0, head); }
-    void sink_backward(int, int head, float d_sink, std::span<const View> grads) const override {
-        grads[0].row(0)[head] += d_sink;
+    void sink_backward(int, int head, float d_sink, const Gradients& grads) const override {
+        grads.tensors[0].row(0)[head] += d_sink;
     }
     Operations operations(Moment moment, const Work& work) const override {
         return {.others = moment == moment_sink ? (operations_of_function + 1) * work.query_rows : 0};

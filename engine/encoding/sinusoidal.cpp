@@ -35,7 +35,7 @@ public:
     void ready() override {
         for (int k = 0; k < pairs(); ++k) denominators_.push_back(std::pow(base_, exponent(k)));
     }
-    bool shift_invariant() const override { return false; }
+    int shift_invariant_below() const override { return 0; }
 
     void prepare(int n_positions) override {
         waves_.prepare(n_positions, d_, 16, [&](int p, float* row) {
@@ -53,7 +53,7 @@ public:
                 for (int j = 0; j < d_; ++j) row[j] = row[j] * scale + static_cast<float>(value(p, j));
         });
     }
-    void embed_backward(View dx, View, const TokenRows&, std::span<const View>) const override {
+    void embed_backward(View dx, View, const TokenRows&, const Gradients&) const override {
         for (int i = 0; i < dx.rows; ++i) kernels().scale(dx.cols, static_cast<float>(scale_), dx.row(i));
     }
     Operations operations(Moment moment, const Work& work) const override {

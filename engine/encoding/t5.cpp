@@ -30,7 +30,7 @@ public:
     double value(int, int head, std::int64_t distance) const override {
         return static_cast<double>(tensor(0, 0).row(bucket(distance))[head]);
     }
-    void bias_backward(View d_scores, const Tile& tile, const TileGradient& gradient) const override {
+    void bias_backward(View d_scores, const Tile& tile, const Gradients& gradient) const override {
         const auto add = [&](auto D, float sum) { gradient.tensors[0].row(bucket(D))[tile.head] += sum; };
         sum_by_distance(d_scores, tile, add);
     }

@@ -58,15 +58,15 @@ public:
             for (int h = 0; h < rows.n_heads; ++h)
                 kernels().add(u.cols, u.row(rows.first_head + h), x.row(i) + h * u.cols);
     }
-    void rotate_backward(View dx, View, const HeadRows& rows, std::span<const View> grads) const override {
+    void rotate_backward(View dx, View, const HeadRows& rows, const Gradients& grads) const override {
         if (rows.role != Role::query) return;
-        const View du = grads[1];
+        const View du = grads.tensors[1];
         for (int i = 0; i < dx.rows; ++i)
             for (int h = 0; h < rows.n_heads; ++h)
                 kernels().add(du.cols, dx.row(i) + h * du.cols, du.row(rows.first_head + h));
     }
     void bias(View scores, const Tile& tile) const override;
-    void bias_backward(View d_scores, const Tile& tile, const TileGradient& gradient) const override;
+    void bias_backward(View d_scores, const Tile& tile, const Gradients& gradient) const override;
 
     Operations operations(Moment moment, const Work& work) const override {
         const double e = dims().d_head;
@@ -241,7 +241,7 @@ void TransformerXl::add_sinusoids(float alpha, const float* weights, std::int64_
     }
 }
 
-void TransformerXl::bias_backward(View d_scores, const Tile& tile, const TileGradient& gradient) const {
+void TransformerXl::bias_backward(View d_scores, const Tile& tile, const Gradients& gradient) const {
     const int slot = this->slot(tile.layer);
     const View w = projection_of(slot, tile.head), dw = rows_of(gradient.tensors[0], tile.head * w.rows, w.rows);
     float *du = gradient.tensors[1].row(tile.head), *dv = gradient.tensors[2].row(tile.head);

@@ -35,10 +35,11 @@ public:
         }
         return turns;
     }
-    int max_position() const override {
+    Limits limits() const override {
         constexpr int most = std::numeric_limits<int>::max();
-        if (zeta_is_one_) return most;
-        return static_cast<int>(std::min<double>(most, 96 * std::log(2.0) * scale_ / -std::log(zeta(0))));
+        if (zeta_is_one_) return {};
+        return {.positions =
+                    static_cast<int>(std::min<double>(most, 96 * std::log(2.0) * scale_ / -std::log(zeta(0))))};
     }
 
     std::vector<NamedTable> tables() const override {

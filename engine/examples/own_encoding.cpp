@@ -9,7 +9,6 @@
 class MyRotation : public ordo::Encoding {
 public:
     std::string spec() const override { return "my-rotation"; }
-    unsigned moments() const override { return ordo::moment_rotate; }
     void rotate(ordo::View x, const ordo::HeadRows& rows) const override {
         const int d_head = x.cols / rows.n_heads;
         for (int i = 0; i < x.rows; ++i) {

@@ -323,8 +323,8 @@ Model Model::load(const std::filesystem::path& path, OwnEncoding encoding, const
     return within_memory(printable_path(path), [&] {
         check_blas();
         const Source source = open_source(path);
-        std::vector<std::unique_ptr<Encoding>> items;
-        items.push_back(checked(std::move(encoding)));
+        std::vector<OwnEncoding> items;
+        items.push_back(std::move(encoding));
         return build(source, EncodingStack(std::move(items), source.blueprint.n_layers), false, options);
     });
 }

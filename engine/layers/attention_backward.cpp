@@ -116,7 +116,7 @@ private:
                    d_values = rows_of(d_values_, keys.first, n);
         const Tile t = job_.tile({head, 1, row, rows}, keys,
                                  encodings.reads() & reads_keys ? view(s_.keys + keys.first * e, n, e) : View{});
-        const TileGradient gradient{dq, d_keys, state_rows(row, rows), state_rows(keys.first, n), {}};
+        const Gradients gradient{dq, d_keys, state_rows(row, rows), state_rows(keys.first, n)};
 
         job_.products({head, 1, row, rows}, keys, nullptr, weights); // a cache of f32 needs no memory
         if (shape_.softcap != 0) copy(weights, s_.capped);
@@ -163,12 +163,12 @@ private:
         }
         if (sink) job_.layer.encodings.sink_backward(head, static_cast<float>(d_sink), grads_);
     }
-    void through_rescore(int row, const Tile& t, const TileGradient& gradient, View d_scores) const {
+    void through_rescore(int row, const Tile& t, const Gradients& gradient, View d_scores) const {
         const View unscored{s_.unscored, d_scores.rows, d_scores.cols, stride_};
         for (int i = 0; i < d_scores.rows; ++i) {
             const Tile one = job_.row_of(t, row, i);
             const int first = one.first_key - t.first_key, count = static_cast<int>(one.keys.size());
-            TileGradient own = gradient;
+            Gradients own = gradient;
             own.q = rows_of(gradient.q, i, 1);
             own.k = rows_of(gradient.k, first, count);
             if (own.query_state.data) own.query_state = rows_of(gradient.query_state, i, 1);

@@ -212,7 +212,8 @@ private:
             return;
         case Op::embed:
             accumulate(step.in);
-            return layer_.embedding->items()[weight]->embed_backward(dx, in, in_.rows, d_.encodings[weight]);
+            return layer_.embedding->items()[weight]->embed_backward(dx, in, in_.rows,
+                                                                     {.tensors = d_.encodings[weight]});
         case Op::norm:
             return norm_backward(plan.norm, in, layer_.weights.norms[weight].weight, plan.norm_eps, dy, dx,
                                  accumulate(step.in), d_.norms[weight].weight, d_.norms[weight].bias);

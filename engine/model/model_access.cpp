@@ -55,7 +55,7 @@ int Model::context() const {
     return impl_of(*this).blueprint.context;
 }
 int Model::max_position() const {
-    return impl_of(*this).encodings.max_position();
+    return impl_of(*this).encodings.limits().positions;
 }
 std::string Model::encoding() const {
     return impl_of(*this).encodings.spec();
@@ -103,8 +103,8 @@ Model Model::with_encoding(std::string_view spec, const OnWarning& on_warning) c
 }
 Model Model::with_encoding(OwnEncoding encoding, const OnWarning& on_warning) const {
     const Impl& m = impl_of(*this);
-    std::vector<std::unique_ptr<Encoding>> items;
-    items.push_back(checked(std::move(encoding)));
+    std::vector<OwnEncoding> items;
+    items.push_back(std::move(encoding));
     return under(m, on_warning, [&] { return EncodingStack(std::move(items), m.blueprint.n_layers); });
 }
 

@@ -31,7 +31,7 @@ int checked_capacity(const Stack& model, const SessionOptions& options, const ch
     const std::int64_t first = options.first_position;
     std::int64_t capacity = options.capacity;
     for (const auto& encoding : model.encodings.items()) {
-        const std::int64_t reach = encoding->max_position();
+        const std::int64_t reach = encoding->limits().positions;
         // If the caller gave no capacity, a shorter session is acceptable; otherwise it must have that capacity.
         if (first + std::max<std::int64_t>(capacity, 1) <= reach) continue;
         fail(ErrorCode::limit, name_of(*encoding), ": expected positions below ", reach, ", found ",
@@ -40,7 +40,7 @@ int checked_capacity(const Stack& model, const SessionOptions& options, const ch
     constexpr std::int64_t last = std::numeric_limits<int>::max();
     if (capacity == 0)
         capacity =
-            std::min({std::int64_t{model.blueprint.context}, model.encodings.max_position() - first, last - first});
+            std::min({std::int64_t{model.blueprint.context}, model.encodings.limits().positions - first, last - first});
     if (capacity < 1 || first + capacity > last)
         fail(ErrorCode::limit, what, ": position ", first + capacity, " is beyond ", last);
     return static_cast<int>(capacity);
@@ -74,7 +74,7 @@ Sequence::Sequence(const Stack& of, const SessionOptions& wanted, const char* na
     expect_memory(joined(what, ": ", capacity, " tokens"), bytes, weights);
     session_bytes = bytes;
     try {
-        changes_ = of.encodings.changes_beyond();
+        changes_ = of.encodings.changes_beyond(capacity);
         by_length_ = all_lengths(0);
         encodings = by_length_.front().encodings;
         tables_ = least_tables(by_length_);
@@ -126,9 +126,9 @@ void Sequence::check(std::span<const Token> tokens, const TokenRows& rows) const
         if (segments[i] < 0) fail(ErrorCode::limit, what, ": segment ", i, ": expected 0 or more, found ", segments[i]);
     for (const auto& encoding : encodings->items())
         for (const int segment : segments)
-            if (segment >= encoding->max_segment())
+            if (segment >= encoding->limits().segments)
                 fail(ErrorCode::limit, name_of(*encoding), ": segment ", segment, ", the table has ",
-                     encoding->max_segment());
+                     encoding->limits().segments);
     check_positions(tokens.size(), rows.positions);
     if (b.bidirectional() && size != 0)
         fail(ErrorCode::usage, what, ": a bidirectional model takes its whole input in one call; rewind to 0 first");
@@ -137,8 +137,9 @@ void Sequence::check(std::span<const Token> tokens, const TokenRows& rows) const
 void Sequence::check_positions(std::size_t tokens, Positions positions) const {
     if (positions.empty()) {
         const std::int64_t last = std::int64_t{next_position()} + static_cast<std::int64_t>(tokens) - 1;
-        if (last >= encodings->max_position() || last >= std::numeric_limits<int>::max())
-            fail(ErrorCode::limit, what, ": expected positions below ", encodings->max_position(), ", found ", last);
+        if (last >= encodings->limits().positions || last >= std::numeric_limits<int>::max())
+            fail(ErrorCode::limit, what, ": expected positions below ", encodings->limits().positions, ", found ",
+                 last);
         return;
     }
     if (positions.axes() != axes)
@@ -148,9 +149,9 @@ void Sequence::check_positions(std::size_t tokens, Positions positions) const {
         fail(ErrorCode::usage, what, ": expected ", axes, " position ids for each of ", tokens, " tokens, found ",
              positions.ids().size());
     for (const int id : positions.ids())
-        if (id < 0 || id >= encodings->max_position())
-            fail(ErrorCode::limit, what, ": expected positions from 0 to ", encodings->max_position() - 1, ", found ",
-                 id);
+        if (id < 0 || id >= encodings->limits().positions)
+            fail(ErrorCode::limit, what, ": expected positions from 0 to ", encodings->limits().positions - 1,
+                 ", found ", id);
 }
 
 // The greatest position id of the last token, plus one.

@@ -105,8 +105,8 @@ void Network::check(const Sequences& in) const {
     count("positions", in.positions.size(), true);
     range("token", in.tokens, 0, blueprint_.vocab_size);
     range("target", in.targets, std::numeric_limits<int>::min(), blueprint_.vocab_size);
-    range("segment", in.segments, 0, stack_->encodings().max_segment());
-    range("position", in.positions.ids(), 0, stack_->encodings().max_position());
+    range("segment", in.segments, 0, stack_->encodings().limits().segments);
+    range("position", in.positions.ids(), 0, stack_->encodings().limits().positions);
     if (std::none_of(in.targets.begin(), in.targets.end(), [](Token t) { return t >= 0; }))
         fail(ErrorCode::usage, "training: expected at least one target >= 0, found none");
     check_input(in.input);

@@ -91,7 +91,7 @@ class EncodingContract : public ::testing::TestWithParam<Case> {
 protected:
     EncodingContract() {
         for (int i = 0; i < length; ++i) // 0 0 0 1 1 1 ..., up to the encoding's last segment
-            segments_.push_back(i / 3 % std::min(3, encodings_of(model_).max_segment()));
+            segments_.push_back(i / 3 % std::min(3, encodings_of(model_).limits().segments));
     }
     Rows logits(int chunk = length, int first_position = 0) const {
         return logits_of(model_, tokens_, chunk, first_position, segments_);
@@ -229,7 +229,7 @@ TEST(Evicting, IsForEncodingsWhoseKeysHoldNoAbsolutePosition) {
         const Model model = random_model(small_blueprint(), std::string(info->name), 36);
         const EncodingStack& encodings = encodings_of(model);
         const bool can = Session(model).can_evict();
-        if ((encodings.moments() & moment_embed) && !encodings.shift_invariant()) {
+        if ((encodings.moments() & moment_embed) && encodings.shift_invariant_below() == 0) {
             EXPECT_FALSE(can);
             continue;
         }
@@ -276,7 +276,7 @@ TEST_P(EncodingContract, ItsSpecMakesTheSameModel) {
     const EncodingStack again(canonical, blueprint_.dims());
     EXPECT_EQ(again.spec(), canonical);
     EXPECT_EQ(again.moments(), encodings_of(model_).moments());
-    EXPECT_EQ(again.max_position(), encodings_of(model_).max_position());
+    EXPECT_EQ(again.limits().positions, encodings_of(model_).limits().positions);
     EXPECT_EQ(difference(logits_of(random_model(blueprint_, canonical, 31), tokens_, length, 0, segments_), logits()),
               0);
 }

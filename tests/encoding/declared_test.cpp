@@ -191,12 +191,12 @@ TEST(Declared, PositionsAndSegmentsEnd) {
                                      {"xpos:gamma=1", 96 * 512.0},
                                      {"xpos:zeta=one", 2147483647.0},
                                      {"segment", 2147483647.0}})
-        EXPECT_NEAR(EncodingStack(spec, dims).max_position(), most, 1e-9) << spec;
-    EXPECT_EQ(EncodingStack("segment:count=5", dims).max_segment(), 5);
+        EXPECT_NEAR(EncodingStack(spec, dims).limits().positions, most, 1e-9) << spec;
+    EXPECT_EQ(EncodingStack("segment:count=5", dims).limits().segments, 5);
     const auto xpos = make("xpos");
     for (const Role role : {Role::query, Role::key}) { // at the last position no number is lost
         std::vector<float> x(8, 1);
-        const int last = xpos->max_position() - 1;
+        const int last = xpos->limits().positions - 1;
         xpos->rotate(view(x.data(), 1, 8), {.n_heads = 1, .role = role, .positions = {{&last, 1}}});
         for (const float value : x) EXPECT_TRUE(std::isnormal(value));
     }

@@ -19,7 +19,7 @@ struct Work {
         : x(n, subject.dims.d_model, 3), dx(n, subject.dims.d_model, 6),
           q(n, subject.dims.n_heads * subject.dims.d_head, 4), dq(n, subject.dims.n_heads * subject.dims.d_head, 8),
           scores(tile_rows, n, 5), out(tile_rows, subject.dims.d_head, 9) {
-        const int reach = std::min(subject.stack.max_position(), 5000);
+        const int reach = std::min(subject.stack.limits().positions, 5000);
         for (int i = 0; i < n; ++i) ids.push_back((first_position + 3 * i) % reach);
         segments = subject.segments(ids.size());
     }
@@ -56,7 +56,7 @@ std::vector<float> everything(Subject& subject, Work work) {
     for (std::size_t i = 0; i < stack.items().size(); ++i)
         if (stack.items()[i]->moments() & moment_embed)
             stack.items()[i]->embed_backward(work.dx.view(), work.x.view(), rows,
-                                             stack.gradients_of_item(static_cast<int>(i), views));
+                                             {.tensors = stack.gradients_of_item(static_cast<int>(i), views)});
     stack.embed(work.x.view(), rows);
     const HeadRows queries{0, 0, subject.dims.n_heads, Role::query, work.positions()};
     encodings.rotate(work.q.view(), queries);
@@ -75,7 +75,7 @@ std::vector<float> everything(Subject& subject, Work work) {
     tile.keys = work.positions();
     tile.q = k.rows(first, Work::tile_rows);
     tile.k = k.view();
-    TileGradient gradient{d_tile_q.view(), dk.view(), {}, {}, {}};
+    Gradients gradient{d_tile_q.view(), dk.view(), {}, {}, {}};
     if (width > 0) {
         tile.query_state = state.rows(first, Work::tile_rows);
         tile.key_state = state.view();
@@ -94,7 +94,7 @@ std::vector<float> everything(Subject& subject, Work work) {
     last.queries = work.positions().subspan(static_cast<std::size_t>(n) - 1, 1);
     last.q = k.rows(n - 1, 1);
     if (width > 0) last.query_state = state.rows(n - 1, 1);
-    TileGradient of_last = gradient;
+    Gradients of_last = gradient;
     of_last.q = d_tile_q.rows(0, 1);
     if (width > 0) of_last.query_state = d_state.rows(n - 1, 1);
     InnerRows row(1, n, 17), d_row(1, n, 18);

@@ -120,7 +120,7 @@ TEST_P(EncodingGradient, Embed) {
     std::fill_n(x.view().row(4), subject.dims.d_model, 0.0f);
     ASSERT_EQ(stack.items().size(), 1u); // for sums, each gradient depends on the output of the encoding before
     stack.items()[0]->embed_backward(dx.view(), x.view(), {positions(), segments},
-                                     stack.gradients_of_item(0, views_of(grads)));
+                                     {.tensors = stack.gradients_of_item(0, views_of(grads))});
     LayerOracles::Vectors inputs;
     for (int i = 0; i < n; ++i) inputs.push_back(x.row(i));
     const auto of_row = [&](std::size_t i) {
@@ -183,8 +183,8 @@ struct TileCase {
         for (InnerRows* rows : {&dq, &dk, &d_inputs}) rows->fill(there);
         d_state.fill(0);
     }
-    TileGradient gradient(int first_query, int queries, int keys) {
-        TileGradient g;
+    Gradients gradient(int first_query, int queries, int keys) {
+        Gradients g;
         if (seen.encodings.reads() & reads_queries) g.q = dq.rows(first_query, queries);
         if (seen.encodings.reads() & reads_keys) g.k = dk.rows(0, keys);
         if (!seen.observes()) return g;

@@ -225,7 +225,8 @@ TEST(Published, LengthsThatChangeRope) {
     const std::string dynamic = "rope:scaling=dynamic,factor=2,original=2048",
                       longrope = "rope:scaling=longrope,original=2048,factor=32,short=1/1.5/2/4,long=1/8/16/32";
     const auto at = [&](const std::string& spec, int tokens) {
-        const auto encoding = std::move(make_encodings(spec, heads(1)).at(0)), other = encoding->at_length(tokens);
+        const auto encoding = std::move(make_encodings(spec, heads(1)).at(0)),
+                   other = encoding->at_length(tokens, tokens).instead.encoding;
         const std::string rest = (other ? other : encoding)->spec();
         return rest.substr(rest.rfind(',') + 1);
     };

@@ -74,7 +74,7 @@ TEST(Registry, NoneIsTheEmptyList) {
     const EncodingStack stack("none", {});
     EXPECT_EQ(stack.spec(), "none");
     EXPECT_EQ(stack.moments(), 0u);
-    EXPECT_EQ(std::min({stack.shift_invariant_below(), stack.max_position(), stack.max_segment()}), most);
+    EXPECT_EQ(std::min({stack.shift_invariant_below(), stack.limits().positions, stack.limits().segments}), most);
 }
 
 TEST(Registry, RefusesTwoEncodingsWhoseTensorsWouldCollide) {
@@ -127,7 +127,7 @@ public:
     explicit Foreign(unsigned moments) : moments_(moments) {}
     std::string spec() const override { return "foreign"; }
     unsigned moments() const override { return moments_; }
-    int max_position() const override { return 100; }
+    Limits limits() const override { return {.positions = 100}; }
     void embed(View x, const TokenRows& rows) const override {
         for (int j = 0; j < x.cols; ++j) x.row(0)[j] += static_cast<float>(10 * rows.positions[0] + j);
     }
@@ -247,8 +247,8 @@ private:
     unsigned reads_;
 };
 
-std::string untrainable(std::unique_ptr<Encoding> encoding) {
-    std::vector<std::unique_ptr<Encoding>> items;
+std::string untrainable(OwnEncoding encoding) {
+    std::vector<OwnEncoding> items;
     items.push_back(std::move(encoding));
     std::string what;
     code_of([&] { EncodingStack(std::move(items), 2).check_trainable(); }, &what);

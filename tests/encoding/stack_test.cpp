@@ -81,9 +81,9 @@ TEST(EncodingStack, RefusesTwoRotationsOfOneLayerWhereverTheyStand) {
 TEST(EncodingStack, NamesBindsAndLimits) {
     EncodingStack stack("segment:count=3+learned:length=10,offset=2+alibi", dims);
     EXPECT_EQ(stack.moments(), moment_embed | moment_bias);
-    EXPECT_FALSE(stack.shift_invariant());
-    EXPECT_EQ(stack.max_position(), 10);
-    EXPECT_EQ(stack.max_segment(), 3);
+    EXPECT_EQ(stack.shift_invariant_below(), 0);
+    EXPECT_EQ(stack.limits().positions, 10);
+    EXPECT_EQ(stack.limits().segments, 3);
     const std::vector<TensorSpec> tensors = stack.tensors();
     ASSERT_EQ(tensors.size(), 2u);
     EXPECT_EQ(tensors[0].name, "encoding.segment.weight");
@@ -130,7 +130,7 @@ private:
 constexpr unsigned stateful = moment_observe | moment_bias | moment_rescore | moment_mix;
 
 EncodingStack two_probes() {
-    std::vector<std::unique_ptr<Encoding>> items;
+    std::vector<OwnEncoding> items;
     items.push_back(std::make_unique<Probe>("one", stateful, 2));
     items.push_back(std::make_unique<Probe>("plain", moment_bias, 0));
     items.push_back(std::make_unique<Probe>("two", stateful, 3));
@@ -174,7 +174,7 @@ public:
     void rescore(View s, const Tile&) const override {
         for (int j = 0; j < s.cols; ++j) s.data[j] = by_ * s.data[j] * s.data[j];
     }
-    void rescore_backward(View d, View s, const Tile&, const TileGradient&) const override {
+    void rescore_backward(View d, View s, const Tile&, const Gradients&) const override {
         for (int j = 0; j < s.cols; ++j) d.data[j] *= 2 * by_ * s.data[j];
     }
 
@@ -184,7 +184,7 @@ private:
 };
 
 TEST(LayerEncodings, RescoresBackThroughWhatEachWasGiven) {
-    std::vector<std::unique_ptr<Encoding>> items;
+    std::vector<OwnEncoding> items;
     for (const float by : {2.0f, 3.0f, 5.0f}) items.push_back(std::make_unique<Scale>("x" + std::to_string(by), by));
     const EncodingStack stack(std::move(items), 1);
     std::vector<float> s = {1, 0.5f}, d = {1, 1};
@@ -221,7 +221,7 @@ private:
 };
 
 TEST(EncodingStack, TensorsPerLayerAreNamedAndBoundByLayer) {
-    std::vector<std::unique_ptr<Encoding>> items;
+    std::vector<OwnEncoding> items;
     auto made = std::make_unique<Trained>(moment_bias);
     const Trained& trained = *made;
     items.push_back(std::move(made));
@@ -274,8 +274,8 @@ public:
     std::vector<TensorSpec> tensors() const override { return {{.name = "w", .shape = {1}}}; }
     void bind(int, std::span<const View> tensors) override { weight_ = tensors[0]; }
     void prepare(int n) override { prepared_ = n; }
-    std::unique_ptr<Encoding> at_length(int tokens) const override {
-        return tokens > 100 ? std::make_unique<Long>(tokens) : nullptr;
+    AtLength at_length(int capacity, int) const override {
+        return {capacity > 100 ? std::make_unique<Long>(capacity) : nullptr};
     }
 
 private:
@@ -289,17 +289,18 @@ public:
     explicit Switching(int beyond, int at = 0) : beyond_(beyond), at_(at) {}
     std::string spec() const override { return "switching:at=" + std::to_string(at_); }
     unsigned moments() const override { return moment_bias; }
-    std::unique_ptr<Encoding> at_length(int tokens) const override {
-        return std::make_unique<Switching>(beyond_, tokens);
+    AtLength at_length(int, int text) const override {
+        AtLength version{std::make_unique<Switching>(beyond_, text)};
+        if (text <= beyond_) version.longest_text = beyond_;
+        return version;
     }
-    int changes_beyond() const override { return beyond_; }
 
 private:
     int beyond_, at_;
 };
 
 TEST(EncodingStack, TellsLengthsOfTheTextFromThatOfTheSession) {
-    std::vector<std::unique_ptr<Encoding>> items;
+    std::vector<OwnEncoding> items;
     items.push_back(std::make_unique<Switching>(50));
     items.push_back(std::make_unique<Long>(0));
     items.push_back(std::make_unique<Switching>(20));
@@ -307,7 +308,7 @@ TEST(EncodingStack, TellsLengthsOfTheTextFromThatOfTheSession) {
     EncodingStack stack(std::move(items), 2);
     float weight = 3;
     stack.bind(std::vector<View>{view(&weight, 1, 1)});
-    EXPECT_EQ(stack.changes_beyond(), (std::vector<int>{20, 50}));
+    EXPECT_EQ(stack.changes_beyond(500), (std::vector<int>{20, 50}));
     EXPECT_EQ(stack.at_length({500, 30}, 10)->spec(), "switching:at=30+long:at=500+switching:at=30+switching:at=30");
 }
 
@@ -328,7 +329,7 @@ TEST(EncodingStack, RefusesTensorsThatAreNeitherVectorsNorMatrices) {
 }
 
 TEST(EncodingStack, AtALengthSharesWhatStaysAndBindsWhatChanges) {
-    std::vector<std::unique_ptr<Encoding>> items;
+    std::vector<OwnEncoding> items;
     items.push_back(std::make_unique<Probe>("plain", moment_embed, 0));
     items.push_back(std::make_unique<Long>(0));
     EncodingStack stack(std::move(items), 2);

@@ -175,7 +175,7 @@ struct Subject {
     std::vector<int> positions() const {
         std::vector<int> first = {3, 0, 1, 1, 7, 15, 16, 36, 37, 63};
         for (const int far : {100, 4095, 16777217, 16777218})
-            if (far < stack.max_position() && bounded(far)) first.push_back(far);
+            if (far < stack.limits().positions && bounded(far)) first.push_back(far);
         return on_axes(first);
     }
     // Longer sequences, for moments that act on pairs: a text, a single query, gaps, no order, growing gaps, a text
@@ -201,7 +201,7 @@ struct Subject {
     }
     std::vector<int> segments(std::size_t n) const {
         std::vector<int> out;
-        for (std::size_t i = 0; i < n; ++i) out.push_back(static_cast<int>(i) % std::min(stack.max_segment(), 5));
+        for (std::size_t i = 0; i < n; ++i) out.push_back(static_cast<int>(i) % std::min(stack.limits().segments, 5));
         return out;
     }
     // Zeros in the shape of the tensors.

@@ -89,7 +89,7 @@ staged() {
         (cd "$SCRATCH/staged/usr" && test -x bin/ordo && test -f lib/libordo.a) &&
         (cd "$SCRATCH/staged/usr" && find . ! -type d ! -path './share/ordo/*' | LC_ALL=C sort |
             sed -E 's/so\.[0-9]+\.[0-9]+\.[0-9]+$/so.VERSION/; s/so\.[0-9]+\.[0-9]+$/so.ABI/') >"$SCRATCH/laid" &&
-        printf './%s\n' bin/ordo bin/ordo-bench bin/ordo-lab bin/ordo-train include/ordo/encoding.h include/ordo/ordo.h include/ordo/ordo_c.h include/ordo/rows.h include/ordo/training.h \
+        printf './%s\n' bin/ordo bin/ordo-bench bin/ordo-lab bin/ordo-train include/ordo/encoding.h include/ordo/encoding_tables.h include/ordo/ordo.h include/ordo/ordo_c.h include/ordo/rows.h include/ordo/training.h \
             lib/cmake/ordo/ordo-config-version.cmake lib/cmake/ordo/ordo-config.cmake lib/libordo.a lib/libordo.so \
             lib/libordo.so.ABI lib/libordo.so.VERSION lib/pkgconfig/ordo.pc lib/python3/dist-packages/ordo.py share/bash-completion/completions/ordo \
             share/fish/vendor_completions.d/ordo.fish share/man/man1/ordo.1 share/zsh/site-functions/_ordo >"$SCRATCH/expected" &&

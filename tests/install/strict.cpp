@@ -19,7 +19,9 @@ int main() {
     const ordo::TokenRows rows = {.segments = segments};
     const ordo::HeadRows heads = {.n_heads = 2};
     const ordo::Tile tile = {.scale = 2};
-    const ordo::TileGradient gradient = {.q = {}};
+    const ordo::Gradients gradient = {.q = {}};
+    const ordo::Limits limits = {.positions = 8};
+    const ordo::AtLength version = {.longest_text = 8};
     const ordo::Dims dims = {.d_model = 8};
     const ordo::InitialValues values = {.a = 1};
     const ordo::TensorSpec tensor = {.name = "weight"};
@@ -34,7 +36,7 @@ int main() {
     const ordo::Blank blank = {.index = 1};
     const ordo::FilledText filled = {.tokens = {1}};
     const auto all = std::tie(load, encode, sampling, session, watch, generate, embed, training, rows, heads, tile,
-                              gradient, dims, values, tensor, work, operations, table, lines, request, generation,
-                              candidate, blank, filled, numbers);
-    return std::tuple_size_v<decltype(all)> == 25 ? 0 : 1;
+                              gradient, limits, version, dims, values, tensor, work, operations, table, lines, request,
+                              generation, candidate, blank, filled, numbers);
+    return std::tuple_size_v<decltype(all)> == 27 ? 0 : 1;
 }

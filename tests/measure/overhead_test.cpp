@@ -97,9 +97,6 @@ public:
     explicit Counter(Counts& counts) : counts_(counts) {}
 
     std::string spec() const override { return "counter"; }
-    unsigned moments() const override {
-        return moment_embed | moment_observe | moment_rotate | moment_bias | moment_rescore | moment_mix;
-    }
     unsigned reads() const override { return reads_queries | reads_keys | reads_state; }
     int state_floats() const override { return 1; }
     void embed(View x, const TokenRows&) const override { count(moment_embed, counts_.embedded, x.rows); }
@@ -143,7 +140,7 @@ TEST_F(BenchOverhead, TheClockSeesTheCallsOfThePass) {
     set_threads(1);
     for (const Workload& load : {Workload{70, 0, 30, 1}, Workload{0, 9, 3, 1}, Workload{150, 0, 0, 1}}) {
         Counter::Counts counts;
-        std::vector<std::unique_ptr<Encoding>> items;
+        std::vector<OwnEncoding> items;
         items.push_back(std::make_unique<Counter>(counts));
         const Model model = random_model(small(), EncodingStack(std::move(items), small().n_layers), 1);
         feed(model, load);

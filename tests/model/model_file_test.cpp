@@ -251,7 +251,6 @@ TEST_F(ModelFiles, AnEncodingOfTheCallersOwn) {
     class Own final : public Encoding {
     public:
         std::string spec() const override { return "own:factor=2"; }
-        unsigned moments() const override { return moment_embed; }
         std::vector<TensorSpec> tensors() const override { return {{"weight", {40}}}; }
         void bind(int, std::span<const View> tensors) override { weight_ = tensors[0]; }
         void embed(View x, const TokenRows& rows) const override {
@@ -262,7 +261,7 @@ TEST_F(ModelFiles, AnEncodingOfTheCallersOwn) {
     private:
         View weight_;
     };
-    std::vector<std::unique_ptr<Encoding>> items;
+    std::vector<OwnEncoding> items;
     items.push_back(std::make_unique<Own>());
     const Model model = random_model(small_blueprint(), EncodingStack(std::move(items), small_blueprint().n_layers), 8);
     ModelFile file = content(model);

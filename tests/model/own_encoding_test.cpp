@@ -17,8 +17,6 @@ class Slope : public Encoding {
 public:
     explicit Slope(std::string spec = "slope") : spec_(std::move(spec)) {}
     std::string spec() const override { return spec_; }
-    unsigned moments() const override { return moment_bias; }
-    unsigned gradients() const override { return moment_bias; }
     std::vector<TensorSpec> tensors() const override {
         return {{.name = "rate", .shape = {1}, .initial = InitialValues::constant(0.0625f)}};
     }
@@ -28,7 +26,7 @@ public:
             for (int j = 0; j < scores.cols; ++j)
                 scores.row(i)[j] -= rate_.data[0] * static_cast<float>(tile.queries[i] - tile.keys[j]);
     }
-    void bias_backward(View d_scores, const Tile& tile, const TileGradient& gradient) const override {
+    void bias_backward(View d_scores, const Tile& tile, const Gradients& gradient) const override {
         for (int i = 0; i < d_scores.rows; ++i)
             for (int j = 0; j < d_scores.cols; ++j)
                 gradient.tensors[0].data[0] -= d_scores.row(i)[j] * static_cast<float>(tile.queries[i] - tile.keys[j]);
@@ -39,34 +37,48 @@ private:
     View rate_;
 };
 
-struct Forgetful : Slope { // of its moment
-    unsigned moments() const override { return moment_embed; }
-};
-struct Heir : Forgetful {};
+struct Heir : Slope {};
 struct Private : Encoding {
     std::string spec() const override { return "private"; }
-    unsigned moments() const override { return 0; }
 
 private:
     float sink(int, int) const override { return 0; }
+    void embed_backward(View, View, const TokenRows&, const Gradients&) const override {}
+};
+struct Narrow : Heir {
+    unsigned moments() const override { return 0; }
 };
 
-TEST(OwnEncodings, AMomentThatIsLeftOutIsAnError) {
-    static_assert(overridden_moments<Encoding>() == 0 && overridden_moments<Slope>() == moment_bias);
-    const std::string told = "moments(): expected moment_bias, because the class overrides bias(), found none";
-    expect_error(ErrorCode::usage, told, [] { Model::load(unencoded, std::make_unique<Forgetful>()); });
-    expect_error(ErrorCode::usage, told, [] { Model::load(unencoded, std::make_unique<Heir>()); });
-    expect_error(ErrorCode::usage, "moment_sink", [] { Model::load(unencoded, std::make_unique<Private>()); });
-    const Model model = Model::load(unencoded);
-    expect_error(ErrorCode::usage, told, [&] { model.with_encoding(std::make_unique<Forgetful>()); });
-    EXPECT_EQ(model.with_encoding(std::make_unique<Slope>()).encoding(), "slope");
+TEST(OwnEncodings, ActAtTheMomentsThatTheirClassOverrides) {
+    const auto moments_of = [](OwnEncoding own) {
+        return std::pair{own.encoding->moments(), own.encoding->gradients()};
+    };
+    EXPECT_EQ(moments_of(std::make_unique<Slope>()), (std::pair{4u, 4u}));
+    EXPECT_EQ(moments_of(std::make_unique<Heir>()), (std::pair{4u, 4u}));
+    EXPECT_EQ(moments_of(std::make_unique<Private>()), (std::pair{64u, 1u}));
+    EXPECT_EQ(moments_of(std::make_unique<Narrow>()), (std::pair{0u, 4u}));
+    EXPECT_EQ(Model::load(unencoded).with_encoding(std::make_unique<Heir>()).encoding(), "slope");
+}
+
+// A pointer to a base hides the class, unless an OwnEncoding has seen it before.
+TEST(OwnEncodings, APointerToABaseIsAnErrorWithoutMoments) {
+    const std::string told = "encoding slope: moments(): expected an override";
+    expect_error(ErrorCode::usage, told,
+                 [] { Model::load(unencoded, std::unique_ptr<Encoding>(std::make_unique<Slope>())); });
+    expect_error(ErrorCode::usage, told,
+                 [] { Model::load(unencoded, std::unique_ptr<Slope>(std::make_unique<Heir>())); });
+    expect_error(ErrorCode::usage, told, [] { Slope().table({}); });
+    const Model model = Model::load(unencoded, std::unique_ptr<Encoding>(std::make_unique<Narrow>()));
+    EXPECT_EQ(model.encoding(), "slope");
+    OwnEncoding seen = std::make_unique<Slope>();
+    EXPECT_EQ(model.with_encoding(std::move(seen.encoding)).encoding(), "slope");
 }
 
 TEST(OwnEncodings, NumbersWithoutAMeaningAreAnError) {
     struct Stated : Slope {
         explicit Stated(int floats, unsigned bits) : state(floats), more(bits) {}
         int state_floats() const override { return state; }
-        unsigned moments() const override { return Slope::moments() | more; }
+        unsigned moments() const override { return moment_bias | more; }
         int state;
         unsigned more;
     };
@@ -133,7 +145,6 @@ TEST(OwnEncodings, ARegisteredNameMakesThemInSpecs) {
 // It records its tables and its calls, one for each pass.
 struct Tabled : Encoding {
     std::string spec() const override { return "tabled"; }
-    unsigned moments() const override { return moment_embed; }
     void embed(View, const TokenRows&) const override {
         ++passes;
         used = positions_;
@@ -149,8 +160,8 @@ private:
     int positions_ = 0;
 };
 struct TabledByLength : Tabled {
-    std::unique_ptr<Encoding> at_length(int tokens) const override {
-        return tokens > 50 ? std::make_unique<TabledByLength>() : nullptr;
+    AtLength at_length(int capacity, int) const override {
+        return {capacity > 50 ? std::make_unique<TabledByLength>() : nullptr};
     }
 };
 
@@ -215,7 +226,7 @@ TEST(OwnEncodings, AVersionAtALengthIsAnotherWhateverItsSpec) {
 TEST(OwnEncodings, AVersionAtALengthHasTablesThatGrow) {
     struct Registered : TabledByLength {
         std::string spec() const override { return "tabled-by-length"; }
-        std::unique_ptr<Encoding> at_length(int) const override { return std::make_unique<Registered>(); }
+        AtLength at_length(int, int) const override { return {std::make_unique<Registered>()}; }
     };
     register_encoding("tabled-by-length", [](auto&&...) { return std::make_unique<Registered>(); });
     const Model model = random_model(small_blueprint(), "tabled-by-length", 3);

@@ -298,7 +298,6 @@ TEST(LongTexts, ThreadsThatShareSpansChangeNoBit) {
 class Near final : public Encoding {
 public:
     std::string spec() const override { return "near"; }
-    unsigned moments() const override { return moment_bias; }
     void bias(View scores, const Tile& tile) const override {
         for (int i = 0; i < scores.rows; ++i)
             for (int j = 0; j < scores.cols; ++j)
@@ -310,7 +309,7 @@ TEST(LongTexts, AnEncodingMayForbidAllKeysOfASpan) {
     Blueprint b = base();
     b.context = 1100;
     const std::vector<Token> tokens = random_tokens(1100, b.vocab_size, 72);
-    std::vector<std::unique_ptr<Encoding>> items;
+    std::vector<OwnEncoding> items;
     items.push_back(std::make_unique<Near>());
     const Model m = random_model(b, EncodingStack(std::move(items), b.n_layers), 73);
     b.window = 40;

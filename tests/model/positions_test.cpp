@@ -271,14 +271,14 @@ public:
     std::string spec() const override { return "changing"; }
     unsigned moments() const override { return moment_bias; }
     unsigned reads() const override { return reads_; }
-    std::unique_ptr<Encoding> at_length(int) const override { return std::make_unique<Changing>(reads_keys); }
+    AtLength at_length(int, int) const override { return {std::make_unique<Changing>(reads_keys)}; }
 
 private:
     unsigned reads_;
 };
 
 TEST(LengthsOfSessions, MayNotChangeWhatAnEncodingReads) {
-    std::vector<std::unique_ptr<Encoding>> items;
+    std::vector<OwnEncoding> items;
     items.push_back(std::make_unique<Changing>(0));
     const Blueprint b = small_blueprint();
     const Model model = random_model(b, EncodingStack(std::move(items), b.n_layers), 2);

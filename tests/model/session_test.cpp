@@ -62,9 +62,7 @@ TEST(Sessions, RefuseMoreMemoryThanThereIs) {
 class Short final : public Encoding {
 public:
     std::string spec() const override { return "short:table=20"; }
-    unsigned moments() const override { return moment_embed; }
-    int max_position() const override { return 20; }
-    int max_segment() const override { return 2; }
+    Limits limits() const override { return {.positions = 20, .segments = 2}; }
     void embed(View x, const TokenRows& rows) const override {
         for (int i = 0; i < x.rows; ++i) {
             const auto at = static_cast<std::size_t>(i);
@@ -75,7 +73,7 @@ public:
 };
 
 Model short_model(const Blueprint& b = small_blueprint()) {
-    std::vector<std::unique_ptr<Encoding>> items;
+    std::vector<OwnEncoding> items;
     items.push_back(std::make_unique<Short>());
     return random_model(b, EncodingStack(std::move(items), b.n_layers), 2);
 }

@@ -219,19 +219,23 @@ TEST_F(TextLength, IsThatOfTheWholePromptInGenerate) {
 // The encoding keeps the length in its spec, even if the context would imply the same length.
 TEST(LengthsOfSpecs, AreKept) {
     const Dims dims{.d_model = 10, .n_heads = 1, .d_head = 10, .n_layers = 1, .context = 96};
-    EXPECT_EQ(make_encodings(by_text, dims).at(0)->changes_beyond(), original);
-    EXPECT_EQ(make_encodings(by_session, dims).at(0)->changes_beyond(), std::numeric_limits<int>::max());
+    const auto changes = [&](const std::string& spec) { return EncodingStack(spec, dims).changes_beyond(90); };
+    const auto stays = [&](const Encoding& encoding, int length) {
+        return encoding.at_length(length, length).instead.encoding == nullptr;
+    };
+    EXPECT_EQ(changes(by_text), std::vector<int>{original});
+    EXPECT_EQ(changes(by_session), std::vector<int>{});
     for (const std::string& spec : {always_short, always_long, by_session + ",length=96"}) {
         const auto encoding = std::move(make_encodings(spec, dims).at(0));
-        EXPECT_EQ(encoding->at_length(5), nullptr) << spec;
-        EXPECT_EQ(encoding->at_length(90), nullptr) << spec;
-        EXPECT_EQ(encoding->changes_beyond(), std::numeric_limits<int>::max()) << spec;
-        EXPECT_EQ(make_encodings(encoding->spec(), dims).at(0)->at_length(5), nullptr) << encoding->spec();
+        EXPECT_TRUE(stays(*encoding, 5)) << spec;
+        EXPECT_TRUE(stays(*encoding, 90)) << spec;
+        EXPECT_EQ(changes(spec), std::vector<int>{}) << spec;
+        EXPECT_TRUE(stays(*make_encodings(encoding->spec(), dims).at(0), 5)) << encoding->spec();
     }
     // One list for all lengths, as rope_freqs in a GGUF: nothing is recomputed.
     const std::string alike = "rope:scaling=longrope,original=40,short=1/2/3/4/5,long=1/2/3/4/5";
-    EXPECT_EQ(make_encodings(alike, dims).at(0)->at_length(5), nullptr);
-    EXPECT_EQ(make_encodings(alike, dims).at(0)->changes_beyond(), std::numeric_limits<int>::max());
+    EXPECT_TRUE(stays(*make_encodings(alike, dims).at(0), 5));
+    EXPECT_EQ(changes(alike), std::vector<int>{});
 }
 
 } // namespace

@@ -158,7 +158,7 @@ struct Batch {
             targets.push_back(i % 9 == 4 ? -1
                                          // Some tokens are not scored.
                                          : static_cast<Token>(random.below(2 * n + 1, vocab)));
-            segments.push_back(encodings.max_segment() > 1 && i % b.context > b.context / 2);
+            segments.push_back(encodings.limits().segments > 1 && i % b.context > b.context / 2);
             const int at = i % b.context;
             for (int axis = 0; axis < axes; ++axis) positions.push_back(axes == 1 ? at : axis == 0 ? at / 4 : at % 4);
             if (b.encoder.empty()) continue;

@@ -38,7 +38,6 @@ class Untaught : public Encoding {
 public:
     explicit Untaught(bool trainable) : trainable_(trainable) {}
     std::string spec() const override { return "untaught"; }
-    unsigned moments() const override { return moment_bias; }
     std::vector<TensorSpec> tensors() const override {
         return {{.name = "table", .shape = {8}, .trainable = trainable_}};
     }
@@ -56,7 +55,7 @@ private:
 TEST(Networks, RefuseWhatCannotBeTrainedBeforeTheFirstStep) {
     const Blueprint b = blueprint();
     for (const bool trainable : {true, false}) {
-        std::vector<std::unique_ptr<Encoding>> items;
+        std::vector<OwnEncoding> items;
         items.push_back(std::make_unique<Untaught>(trainable));
         EncodingStack encodings(std::move(items), b.n_layers);
         Parameters parameters(b, encodings);

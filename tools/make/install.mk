@@ -19,7 +19,7 @@ prefix := $(DESTDIR)$(PREFIX)
 at = $(foreach path,$(1),'$(prefix)/$(path)')
 SHIPPED := $(wildcard weights/*.safetensors weights/*.md weights/heldout*.txt)
 KEPT := $(wildcard bench/results/seeds-runs.csv bench/results/seeds-documents.csv bench/results/seeds-recipe.txt)
-HEADERS := $(addprefix engine/,ordo.h encoding.h rows.h training.h ordo_c.h)
+HEADERS := $(addprefix engine/,ordo.h encoding.h encoding_tables.h rows.h training.h ordo_c.h)
 SHELL_FILES := $(addprefix share/,bash-completion/completions/ordo zsh/site-functions/_ordo \
   fish/vendor_completions.d/ordo.fish man/man1/ordo.1)
 PACKAGE_FILES := $(addprefix $(libdir)/,pkgconfig/ordo.pc cmake/ordo/ordo-config.cmake cmake/ordo/ordo-config-version.cmake)

@@ -29,7 +29,6 @@ public:
     }
 
     std::string spec() const override { return "product"; }
-    unsigned moments() const override { return moment_bias; }
     unsigned reads() const override { return reads_queries; }
     Operations operations(Moment moment, const Work& work) const override {
         return {.products = moment == moment_bias ? 2 * e_ * work.pairs : 0};
@@ -57,7 +56,6 @@ public:
     explicit Sum(int tokens) : zeros_(static_cast<std::size_t>(tokens)) {}
 
     std::string spec() const override { return "sum"; }
-    unsigned moments() const override { return moment_bias; }
     Operations operations(Moment moment, const Work& work) const override {
         return {.others = moment == moment_bias ? work.pairs : 0};
     }
@@ -73,7 +71,7 @@ private:
 
 MomentClock::MomentClock() : slots_(static_cast<std::size_t>(thread_count())) {
     constexpr int rounds = 51, calls = 200;
-    std::vector<std::unique_ptr<Encoding>> items;
+    std::vector<OwnEncoding> items;
     items.push_back(std::make_unique<Idle>());
     EncodingStack idle(std::move(items), 1);
     idle.time_with(this);
@@ -114,10 +112,10 @@ std::int64_t MomentClock::calls(Moment moment) const {
     return sum;
 }
 
-std::unique_ptr<Encoding> product_encoding(const Blueprint& blueprint, int tokens, CacheType type) {
+OwnEncoding product_encoding(const Blueprint& blueprint, int tokens, CacheType type) {
     return std::make_unique<Multiplication>(blueprint, tokens, type);
 }
-std::unique_ptr<Encoding> sum_encoding(int tokens) {
+OwnEncoding sum_encoding(int tokens) {
     return std::make_unique<Sum>(tokens);
 }
 
@@ -137,8 +135,8 @@ Model timed(const Model& model, EncodingStack encodings, MomentClock& clock) {
 Model timed(const Model& model, MomentClock& clock) {
     return timed(model, encodings_of(model), clock);
 }
-Model timed(const Model& model, std::unique_ptr<Encoding> encoding, MomentClock& clock) {
-    std::vector<std::unique_ptr<Encoding>> items;
+Model timed(const Model& model, OwnEncoding encoding, MomentClock& clock) {
+    std::vector<OwnEncoding> items;
     items.push_back(std::move(encoding));
     return timed(model, EncodingStack(std::move(items), blueprint_of(model).n_layers), clock);
 }

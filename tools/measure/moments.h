@@ -32,13 +32,13 @@ private:
 // Encodings that change nothing and take as long as a pass takes for a product and for a sum: the yardsticks for
 // operations of encodings. For every tile, one multiplies the queries with its own keys, from a cache like the
 // session's. The other adds a row of zeros to every row of scores.
-std::unique_ptr<Encoding> product_encoding(const Blueprint& blueprint, int tokens, CacheType type);
-std::unique_ptr<Encoding> sum_encoding(int tokens);
+OwnEncoding product_encoding(const Blueprint& blueprint, int tokens, CacheType type);
+OwnEncoding sum_encoding(int tokens);
 
 // The same model with its encodings' calls timed; they are the calls of the engine's own pass. The model and the clock
 // must outlive the result. A sink has no time of its own, because its exponential is part of the softmax.
 Model timed(const Model& model, MomentClock& clock);
 // The same with another encoding in place of the model's.
-Model timed(const Model& model, std::unique_ptr<Encoding> encoding, MomentClock& clock);
+Model timed(const Model& model, OwnEncoding encoding, MomentClock& clock);
 
 } // namespace ordo::bench

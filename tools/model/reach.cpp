@@ -50,7 +50,7 @@ LayerReach reach_of_layer(const EncodingStack& now, const EncodingStack& trained
     const std::vector<double> seen = frequencies_in(acting_in(trained, layer));
     for (const Encoding* encoding : encodings) {
         reach.encoding += (reach.encoding.empty() ? "" : "+") + encoding->spec();
-        reach.sound = std::min(reach.sound, encoding->max_position());
+        reach.sound = std::min(reach.sound, encoding->limits().positions);
         if ((encoding->moments() & moment_embed) && !encoding->shift_invariant())
             reach.sound = std::min(reach.sound, context);
     }
@@ -68,7 +68,7 @@ LayerReach reach_of_layer(const EncodingStack& now, const EncodingStack& trained
 }
 
 int sound_positions(const EncodingStack& now, const EncodingStack& trained, int context) {
-    int least = std::min(unlimited, now.max_position());
+    int least = std::min(unlimited, now.limits().positions);
     const int layers = now.items().empty() ? 0 : now.dims().n_layers;
     for (int layer = 0; layer < layers; ++layer)
         least = std::min(least, reach_of_layer(now, trained, layer, context).sound);

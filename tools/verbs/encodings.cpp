@@ -80,7 +80,7 @@ std::string moments_text(unsigned moments) {
 }
 
 Cell max_position_cell(const EncodingStack& encoding, Format format) {
-    if (encoding.max_position() < std::numeric_limits<int>::max()) return std::int64_t{encoding.max_position()};
+    if (const int most = encoding.limits().positions; most < std::numeric_limits<int>::max()) return std::int64_t{most};
     if (format == Format::json || format == Format::csv) return {};
     return std::string("unlimited");
 }

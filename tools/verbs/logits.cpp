@@ -135,7 +135,8 @@ int run(const Arguments& arguments) {
     if (room != 0 && room < count)
         fail(ErrorCode::limit, "option --ctx-size: expected room for ", count, " tokens, found ", room);
     Session session(model, {.capacity = std::max(room, count), .chunk = chunk, .first_position = shift});
-    const bool by_distance = encodings_of(model).shift_invariant(); // if so, a shift changes nothing
+    const bool by_distance = encodings_of(model).shift_invariant_below() ==
+                             std::numeric_limits<int>::max(); // if so, a shift changes nothing
     warn_beyond(arguments, model, by_distance ? count : std::int64_t{shift} + count);
 
     std::vector<int> positions;

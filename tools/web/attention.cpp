@@ -20,7 +20,6 @@ public:
           kept_(static_cast<std::size_t>(b.n_layers) * 2 * heads_ * n * e_) {}
 
     std::string spec() const override { return "recorder"; }
-    unsigned moments() const override { return moment_rotate; }
     void rotate(View x, const HeadRows& rows) const override {
         for (int i = 0; i < x.rows; ++i)
             for (int head = 0; head < rows.n_heads; ++head)

@@ -17,7 +17,7 @@ void DistanceBias::bias(View scores, const Tile& tile) const {
     table_.add(scores, table_row(tile), tile);
 }
 
-void DistanceBias::bias_backward(View d_scores, const Tile& tile, const TileGradient& gradient) const {
+void DistanceBias::bias_backward(View d_scores, const Tile& tile, const Gradients& gradient) const {
     if (!stored()) return;
     std::vector<double> sums(gradient.tensors.size());
     sum_by_distance(d_scores, tile, [&](std::int64_t distance, float sum) {

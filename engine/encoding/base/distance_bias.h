@@ -33,7 +33,7 @@ public:
     // ---- Derived from the formula ------------------------------------------------------------
     void prepare(int n_positions) override;
     void bias(View scores, const Tile& tile) const override;
-    void bias_backward(View d_scores, const Tile& tile, const TileGradient& gradient) const override;
+    void bias_backward(View d_scores, const Tile& tile, const Gradients& gradient) const override;
     Operations operations(Moment moment, const Work& work) const override {
         return {.others = moment == moment_bias ? operations_per_pair(work) * work.pairs : 0};
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The defaults of Encoding: no gradients, no cost, and no keys moved that hold positions.
+// The defaults of Encoding.
 #include "core/error.h"
 #include "encoding/base/moments.h"
 #include "encoding/base/spec.h"
@@ -25,6 +25,23 @@ int Dims::slot(int layer) const {
     return at != layers.end() && *at == layer ? static_cast<int>(at - layers.begin()) : -1;
 }
 
+const Encoding::Overridden& Encoding::overridden() const {
+    if (!overridden_)
+        fail(ErrorCode::usage, "encoding ", printable(spec()),
+             ": moments(): expected an override, or a unique_ptr of its own class, found neither");
+    return *overridden_;
+}
+unsigned Encoding::moments() const {
+    return overridden().moments;
+}
+unsigned Encoding::gradients() const {
+    return overridden().gradients;
+}
+
+AtLength Encoding::at_length(int, int) const {
+    return {};
+}
+
 bool Encoding::can_move_keys() const {
     return !rotates(Role::key) && (moments() & moment_observe) == 0 &&
            ((moments() & moment_embed) == 0 || shift_invariant());
@@ -34,25 +51,25 @@ Operations Encoding::operations(Moment, const Work&) const {
     return {};
 }
 
-void Encoding::embed_backward(View, View, const TokenRows&, std::span<const View>) const {
+void Encoding::embed_backward(View, View, const TokenRows&, const Gradients&) const {
     no_gradient(*this, moment_embed);
 }
-void Encoding::observe_backward(View, View, int, Positions, View, View, std::span<const View>) const {
+void Encoding::observe_backward(View, View, int, Positions, View, View, const Gradients&) const {
     no_gradient(*this, moment_observe);
 }
-void Encoding::rotate_backward(View, View, const HeadRows&, std::span<const View>) const {
+void Encoding::rotate_backward(View, View, const HeadRows&, const Gradients&) const {
     no_gradient(*this, moment_rotate);
 }
-void Encoding::bias_backward(View, const Tile&, const TileGradient&) const {
+void Encoding::bias_backward(View, const Tile&, const Gradients&) const {
     no_gradient(*this, moment_bias);
 }
-void Encoding::rescore_backward(View, View, const Tile&, const TileGradient&) const {
+void Encoding::rescore_backward(View, View, const Tile&, const Gradients&) const {
     no_gradient(*this, moment_rescore);
 }
-void Encoding::mix_backward(View, View, View, const Tile&, const TileGradient&) const {
+void Encoding::mix_backward(View, View, View, const Tile&, const Gradients&) const {
     no_gradient(*this, moment_mix);
 }
-void Encoding::sink_backward(int, int, float, std::span<const View>) const {
+void Encoding::sink_backward(int, int, float, const Gradients&) const {
     no_gradient(*this, moment_sink);
 }
 

@@ -33,9 +33,9 @@ private:
     std::optional<Tile> own_;
 };
 
-TileGradient LayerEncodings::shown(const Item& item, const TileGradient& gradient, std::span<const View> tensors) {
-    return {gradient.q, gradient.k, columns(gradient.query_state, item.state_at, item.state_floats),
-            columns(gradient.key_state, item.state_at, item.state_floats), tensors};
+Gradients LayerEncodings::shown(const Item& item, const Gradients& gradient, std::span<const View> tensors) {
+    const auto own = [&](View state) { return columns(state, item.state_at, item.state_floats); };
+    return {gradient.q, gradient.k, own(gradient.query_state), own(gradient.key_state), own(gradient.state), tensors};
 }
 
 void LayerEncodings::observe(View x, Positions positions, const float* before, View state) const {
@@ -87,17 +87,18 @@ void LayerEncodings::observe_backward(View d_state, View x, Positions positions,
         const Item& item = items_[i];
         if (item.moments & moment_observe)
             item.encoding->observe_backward(columns(d_state, item.state_at, item.state_floats), x, layer_, positions,
-                                            columns(state, item.state_at, item.state_floats), dx, grads[i]);
+                                            columns(state, item.state_at, item.state_floats), dx,
+                                            {.tensors = grads[i]});
     }
 }
 
 void LayerEncodings::rotate_backward(View dx, View x, const HeadRows& rows, const TensorGradients& grads) const {
     for (std::size_t i = 0; i < items_.size(); ++i)
         if (items_[i].backward & moment_rotate) // at most one encoding rotates
-            items_[i].encoding->rotate_backward(dx, x, rows, grads[i]);
+            items_[i].encoding->rotate_backward(dx, x, rows, {.tensors = grads[i]});
 }
 
-void LayerEncodings::bias_backward(View d_scores, const Tile& tile, const TileGradient& gradient,
+void LayerEncodings::bias_backward(View d_scores, const Tile& tile, const Gradients& gradient,
                                    const TensorGradients& grads) const {
     for (std::size_t i = 0; i < items_.size(); ++i)
         if (items_[i].backward & moment_bias)
@@ -105,7 +106,7 @@ void LayerEncodings::bias_backward(View d_scores, const Tile& tile, const TileGr
                                               shown(items_[i], gradient, grads[i]));
 }
 
-void LayerEncodings::rescore_backward(View d_scores, View scores, const Tile& tile, const TileGradient& gradient,
+void LayerEncodings::rescore_backward(View d_scores, View scores, const Tile& tile, const Gradients& gradient,
                                       const TensorGradients& grads) const {
     std::vector<float> row;
     for (std::size_t i = items_.size(); i-- > 0;) {
@@ -124,8 +125,8 @@ void LayerEncodings::rescore_backward(View d_scores, View scores, const Tile& ti
     }
 }
 
-void LayerEncodings::mix_backward(View d_out, View weights, View d_weights, const Tile& tile,
-                                  const TileGradient& gradient, const TensorGradients& grads) const {
+void LayerEncodings::mix_backward(View d_out, View weights, View d_weights, const Tile& tile, const Gradients& gradient,
+                                  const TensorGradients& grads) const {
     for (std::size_t i = 0; i < items_.size(); ++i)
         if (items_[i].backward & moment_mix)
             items_[i].encoding->mix_backward(d_out, weights, d_weights, Shown(*this, items_[i], tile),
@@ -134,7 +135,8 @@ void LayerEncodings::mix_backward(View d_out, View weights, View d_weights, cons
 
 void LayerEncodings::sink_backward(int head, float d_sink, const TensorGradients& grads) const {
     for (std::size_t i = 0; i < items_.size(); ++i)
-        if (items_[i].backward & moment_sink) items_[i].encoding->sink_backward(layer_, head, d_sink, grads[i]);
+        if (items_[i].backward & moment_sink)
+            items_[i].encoding->sink_backward(layer_, head, d_sink, {.tensors = grads[i]});
 }
 
 } // namespace ordo

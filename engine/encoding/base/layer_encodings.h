@@ -50,12 +50,11 @@ public:
                           const TensorGradients& grads) const;
     void rotate_backward(View dx, View x, const HeadRows& rows, const TensorGradients& grads) const;
     // gradient.tensors is ignored: grads has one list for each encoding.
-    void bias_backward(View d_scores, const Tile& tile, const TileGradient& gradient,
-                       const TensorGradients& grads) const;
+    void bias_backward(View d_scores, const Tile& tile, const Gradients& gradient, const TensorGradients& grads) const;
     // scores: before the first rescore().
-    void rescore_backward(View d_scores, View scores, const Tile& tile, const TileGradient& gradient,
+    void rescore_backward(View d_scores, View scores, const Tile& tile, const Gradients& gradient,
                           const TensorGradients& grads) const;
-    void mix_backward(View d_out, View weights, View d_weights, const Tile& tile, const TileGradient& gradient,
+    void mix_backward(View d_out, View weights, View d_weights, const Tile& tile, const Gradients& gradient,
                       const TensorGradients& grads) const;
     void sink_backward(int head, float d_sink, const TensorGradients& grads) const;
 
@@ -74,7 +73,7 @@ private:
         for (const Item& item : items_)
             if (item.moments & moment) MomentTimer::call(timer_, moment, [&] { call(item); });
     }
-    static TileGradient shown(const Item& item, const TileGradient& gradient, std::span<const View> tensors);
+    static Gradients shown(const Item& item, const Gradients& gradient, std::span<const View> tensors);
 
     std::vector<Item> items_;
     MomentTimer* timer_ = nullptr;

@@ -36,8 +36,6 @@ public:
     virtual std::vector<NamedTable> tables() const;
 
     std::string spec() const final { return spec_; }
-    unsigned moments() const override { return moments_; }    // those whose methods the class overrides
-    unsigned gradients() const override { return moments(); } // each moment has its backward
     // Keeps the tensors.
     void bind(int layer, std::span<const View> tensors) override;
     std::vector<std::string> table_parts() const final;
@@ -94,12 +92,8 @@ protected:
     NamedTable rows_of_tensor(std::string name, std::size_t i, std::string_view word = "dim") const;
 
 private:
-    template <class T>
-    friend std::unique_ptr<RegisteredEncoding> make_registered(const Dims& dims);
-
     Dims dims_;
     std::string name_, spec_;
-    unsigned moments_ = 0;
     bool per_layer_ = false, stored_ = false;
     std::vector<std::vector<View>> bound_; // of each slot
 };
@@ -107,9 +101,7 @@ private:
 // For EncodingInfo::make.
 template <class T>
 std::unique_ptr<RegisteredEncoding> make_registered(const Dims& dims) {
-    std::unique_ptr<RegisteredEncoding> encoding = std::make_unique<T>(dims);
-    encoding->moments_ = overridden_moments<T>();
-    return encoding;
+    return with_moments(std::make_unique<T>(dims));
 }
 
 } // namespace ordo

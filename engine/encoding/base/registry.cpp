@@ -97,11 +97,6 @@ std::unique_ptr<Encoding> checked(OwnEncoding own) {
     for (const MomentInfo& info : moments_of_a_pass) known |= info.moment;
     if (const unsigned unknown = own.encoding->moments() & ~known; unknown != 0)
         fail(ErrorCode::usage, name, ": moments(): expected a set of moments, found the unknown bits ", unknown);
-    const unsigned missing = own.overridden & ~own.encoding->moments();
-    for (const MomentInfo& info : moments_of_a_pass)
-        if (missing & info.moment)
-            fail(ErrorCode::usage, name, ": moments(): expected moment_", info.name, ", because the class overrides ",
-                 info.name, "(), found none");
     return std::move(own.encoding);
 }
 

@@ -45,7 +45,7 @@ void RelativeVectors::add_products(std::size_t i, float alpha, View scores, cons
 }
 
 void RelativeVectors::add_products_backward(std::size_t i, float alpha, View d_scores, const Tile& tile,
-                                            const TileGradient& gradient) const {
+                                            const Gradients& gradient) const {
     const View d_rows = rows_of_head(i, gradient.tensors[i], tile.head);
     if (all_[i].of_keys) {
         table(i, tile).add_rows_of_keys(alpha, d_scores, tile, gradient.k);

@@ -34,7 +34,7 @@ protected:
     // scores[i][j] += alpha * q_i . (the i-th of vectors(), at the distance of the pair), or k_j . the vector
     void add_products(std::size_t i, float alpha, View scores, const Tile& tile) const;
     void add_products_backward(std::size_t i, float alpha, View d_scores, const Tile& tile,
-                               const TileGradient& gradient) const;
+                               const Gradients& gradient) const;
     const RelativeTable& table(std::size_t i, const Tile& tile) const { return table(i, slot(tile.layer), tile.head); }
 
 private:

@@ -189,18 +189,13 @@ std::vector<double> RopeScaling::frequencies(double theta, int width) const {
     return w;
 }
 
-RopeScaling RopeScaling::at_length(int tokens) const {
+RopeScaling RopeScaling::at_length(int capacity, int text) const {
     RopeScaling out = *this;
     if (told) return out;
-    if (law == Law::dynamic) out.length = std::max(tokens, original);
-    if (changes_beyond() == original) out.length = tokens <= original ? original : original + 1;
+    if (law == Law::dynamic) out.length = std::max(capacity, original);
+    if (by_text()) out.length = text <= original ? original : original + 1;
     out.told = out.length != length;
     return out;
-}
-
-int RopeScaling::changes_beyond() const {
-    const bool changes = law == Law::longrope && !told && short_factors != long_factors;
-    return changes ? original : std::numeric_limits<int>::max();
 }
 
 } // namespace ordo

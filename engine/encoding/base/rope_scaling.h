@@ -41,10 +41,9 @@ struct RopeScaling {
     static RopeScaling read(const SpecItem& item, const Dims& dims, double theta, int width);
 
     std::vector<double> frequencies(double theta, int width) const;
-    // The scaling at a length of so many tokens. Unchanged if the spec gives the length.
-    RopeScaling at_length(int tokens) const;
-    // See Encoding::changes_beyond().
-    int changes_beyond() const;
+    // The scaling in a session of this capacity, for a text of this length. Unchanged if the spec gives the length.
+    RopeScaling at_length(int capacity, int text) const;
+    bool by_text() const { return law == Law::longrope && !told && short_factors != long_factors; }
 
 private:
     void begin(const Dims& dims, double theta, int width);

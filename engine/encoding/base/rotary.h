@@ -19,14 +19,13 @@ public:
     virtual bool roles_differ() const { return false; } // whether keys rotate differently from queries
 
     // ---- Derived from the formula ------------------------------------------------------------
-    unsigned moments() const override { return moment_rotate; } // of at_length()'s result too
     void build() override;
     void prepare(int n_positions) override;
     void rotate(View x, const HeadRows& rows) const override {
         of(rows.role).apply(x, rows.n_heads, rows.positions, false);
     }
     // The transpose of a rotation is the rotation back.
-    void rotate_backward(View dx, View, const HeadRows& rows, std::span<const View>) const override {
+    void rotate_backward(View dx, View, const HeadRows& rows, const Gradients&) const override {
         of(rows.role).apply(dx, rows.n_heads, rows.positions, true);
     }
     bool can_move_keys() const override { return true; }

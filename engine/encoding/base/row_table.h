@@ -21,7 +21,7 @@ public:
         return {{.name = "weight", .shape = {n_rows(), dims().d_model}}};
     }
     void embed(View x, const TokenRows& rows) const override;
-    void embed_backward(View dx, View x, const TokenRows& rows, std::span<const View> grads) const override;
+    void embed_backward(View dx, View x, const TokenRows& rows, const Gradients& grads) const override;
     Operations operations(Moment moment, const Work& work) const override {
         return {.others = moment == moment_embed ? dims().d_model * work.tokens : 0};
     }

@@ -3,6 +3,7 @@
 
 #include "core/error.h"
 #include "encoding/base/plan.h"
+#include "encoding/base/registry.h"
 #include "encoding/base/spec.h"
 #include "encoding/base/trainable.h"
 
@@ -27,13 +28,13 @@ std::string element_text(std::span<const std::string> specs) {
 
 } // namespace
 
-EncodingStack::EncodingStack(std::vector<std::unique_ptr<Encoding>> items, int n_layers) {
+EncodingStack::EncodingStack(std::vector<OwnEncoding> items, int n_layers) {
     dims_.n_layers = n_layers;
     std::vector<Neighbour> neighbours;
-    for (std::unique_ptr<Encoding>& item : items) {
-        neighbours.push_back(neighbour(*item));
+    for (OwnEncoding& item : items) {
         sums_.push_back({{{static_cast<int>(items_.size())}}});
-        items_.push_back(std::move(item));
+        items_.push_back(checked(std::move(item)));
+        neighbours.push_back(neighbour(*items_.back()));
     }
     check_together(neighbours, sums_, n_layers);
     place();
@@ -144,25 +145,18 @@ unsigned EncodingStack::reads() const {
     return all;
 }
 
-bool EncodingStack::shift_invariant() const {
-    return std::all_of(items_.begin(), items_.end(), [](const auto& item) { return item->shift_invariant(); });
-}
-
 int EncodingStack::shift_invariant_below() const {
     int least = std::numeric_limits<int>::max();
     for (const auto& item : items_) least = std::min(least, item->shift_invariant_below());
     return least;
 }
 
-int EncodingStack::max_position() const {
-    int least = std::numeric_limits<int>::max();
-    for (const auto& item : items_) least = std::min(least, item->max_position());
-    return least;
-}
-
-int EncodingStack::max_segment() const {
-    int least = std::numeric_limits<int>::max();
-    for (const auto& item : items_) least = std::min(least, item->max_segment());
+Limits EncodingStack::limits() const {
+    Limits least;
+    for (const auto& item : items_) {
+        const Limits own = item->limits();
+        least = {std::min(least.positions, own.positions), std::min(least.segments, own.segments)};
+    }
     return least;
 }
 
@@ -214,29 +208,34 @@ std::optional<EncodingStack> EncodingStack::prepared_for(int n_positions) const 
     return other;
 }
 
-std::vector<int> EncodingStack::changes_beyond() const {
+std::vector<int> EncodingStack::changes_beyond(int capacity) const {
+    constexpr int never = std::numeric_limits<int>::max();
     std::vector<int> lengths;
-    for (const auto& item : items_)
-        if (const int length = item->changes_beyond(); length != std::numeric_limits<int>::max())
-            lengths.push_back(length);
-    std::sort(lengths.begin(), lengths.end());
-    lengths.erase(std::unique(lengths.begin(), lengths.end()), lengths.end());
-    return lengths;
+    for (int text = 0;;) {
+        int longest = never;
+        for (const auto& item : items_) longest = std::min(longest, item->at_length(capacity, text).longest_text);
+        if (longest == never) return lengths;
+        if (longest < text)
+            fail(ErrorCode::usage, printable(spec()), ": at_length(): expected a longest text of at least ", text,
+                 " tokens, found ", longest);
+        lengths.push_back(longest);
+        text = longest + 1;
+    }
 }
 
 std::optional<EncodingStack> EncodingStack::at_length(Lengths lengths, int n_positions) const {
     EncodingStack other = *this;
     std::vector<std::size_t> changed;
     for (std::size_t i = 0; i < items_.size(); ++i) {
-        const bool by_text = items_[i]->changes_beyond() != std::numeric_limits<int>::max();
-        const int tokens = by_text ? lengths.text : lengths.session;
-        std::unique_ptr<Encoding> instead = items_[i]->at_length(tokens);
+        const Encoding& old = *items_[i];
+        std::unique_ptr<Encoding> instead = old.at_length(lengths.session, lengths.text).instead.encoding;
         if (!instead) continue;
-        if (instead->moments() != items_[i]->moments() || instead->tensors().size() != items_[i]->tensors().size() ||
-            instead->state_floats() != items_[i]->state_floats() || instead->reads() != items_[i]->reads() ||
-            instead->max_position() < items_[i]->max_position() || instead->max_segment() < items_[i]->max_segment())
-            fail(ErrorCode::usage, printable(items_[i]->spec()),
-                 ": expected the same moments, tensors, state and reach at a length of ", tokens, ", found others");
+        if (instead->moments() != old.moments() || instead->tensors().size() != old.tensors().size() ||
+            instead->state_floats() != old.state_floats() || instead->reads() != old.reads() ||
+            instead->limits().positions < old.limits().positions || instead->limits().segments < old.limits().segments)
+            fail(ErrorCode::usage, printable(old.spec()),
+                 ": expected the same moments, tensors, state and reach in a session of ", lengths.session,
+                 " tokens, found others");
         other.items_[i] = std::move(instead);
         changed.push_back(i);
     }
@@ -282,9 +281,9 @@ void EncodingStack::embed(View x, const TokenRows& rows) const {
 
 void check_reach(const EncodingStack& encodings, std::int64_t tokens) {
     for (const auto& item : encodings.items())
-        if (tokens > item->max_position())
+        if (const int positions = item->limits().positions; tokens > positions)
             fail(ErrorCode::limit, "encoding ", item->spec(), ": expected positions for ", tokens, " tokens, found ",
-                 item->max_position());
+                 positions);
 }
 
 } // namespace ordo

@@ -29,7 +29,7 @@ class EncodingStack {
 public:
     EncodingStack() = default; // without encodings
     // The same encodings in all layers. Throws Error(usage) for encodings that cannot act together.
-    explicit EncodingStack(std::vector<std::unique_ptr<Encoding>> items, int n_layers);
+    explicit EncodingStack(std::vector<OwnEncoding> items, int n_layers);
     // Throws Error(usage). With n_layers = 0 the encodings exist, but act in no layer.
     EncodingStack(std::string_view spec, const Dims& dims);
 
@@ -37,10 +37,8 @@ public:
     const Dims& dims() const { return dims_; }
     unsigned moments() const; // of any layer
     unsigned reads() const;
-    bool shift_invariant() const;
-    int shift_invariant_below() const;
-    int max_position() const; // the minimum over the encodings
-    int max_segment() const;  // likewise
+    int shift_invariant_below() const; // the minimum over the encodings
+    Limits limits() const;             // likewise
     std::span<const std::shared_ptr<Encoding>> items() const { return items_; }
     std::span<const int> layers_of_item(int i) const { return placed_[i].layers; }
     // The encodings that act in layer i.
@@ -60,8 +58,8 @@ public:
     // The stack in which encodings that depend on a length are replaced by their versions at it, bound, and prepared
     // for n_positions. Empty if no encoding depends on it.
     std::optional<EncodingStack> at_length(Lengths lengths, int n_positions) const;
-    // The text lengths beyond which at_length() differs, ascending. Empty if it depends on the session's length alone.
-    std::vector<int> changes_beyond() const;
+    // The text lengths beyond which at_length() differs in a session of this capacity, ascending.
+    std::vector<int> changes_beyond(int capacity) const;
     // Throws Error(usage), naming the encoding and its tensor, if an encoding lacks a gradient that training needs.
     void check_trainable() const;
     // Selects from views in the order of tensors(): those of a layer's encodings, or those of the i-th of items(). The

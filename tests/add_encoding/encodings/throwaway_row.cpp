@@ -19,7 +19,7 @@ public:
         }
     }
     // Score l occurs in the sums of all j <= l.
-    void rescore_backward(View d_scores, View scores, const Tile&, const TileGradient&) const override {
+    void rescore_backward(View d_scores, View scores, const Tile&, const Gradients&) const override {
         if (d_scores.rows == 0) return;
         double rest = 0, d_rests = 0;
         for (int j = 0; j < scores.cols; ++j) rest += static_cast<double>(scores.row(0)[j]);

@@ -8,7 +8,7 @@ namespace throwaway_rows_file {
 class ThrowawayRows final : public RowTable {
 public:
     using RowTable::RowTable;
-    bool shift_invariant() const override { return false; }
+    int shift_invariant_below() const override { return 0; }
     std::int64_t n_rows() const override { return 7; }
     int row_of(const TokenRows& rows, std::size_t i) const override { return rows.positions[i] % 7; }
 };

@@ -31,7 +31,7 @@ public:
     }
     // d gate_t is the sum of all d c from t on.
     void observe_backward(View d_state, View x, int layer, Positions, View, View dx,
-                          std::span<const View> grads) const override {
+                          const Gradients& grads) const override {
         double d_sum = 0;
         for (int t = x.rows - 1; t >= 0; --t) {
             d_sum += static_cast<double>(d_state.row(t)[0]);
@@ -39,7 +39,7 @@ public:
             const auto dz = static_cast<float>(d_sum * f * (1 - f));
             for (int j = 0; j < x.cols; ++j) {
                 dx.row(t)[j] += dz * tensor(slot(layer), 0).row(0)[j];
-                grads[0].row(0)[j] += dz * x.row(t)[j];
+                grads.tensors[0].row(0)[j] += dz * x.row(t)[j];
             }
         }
     }
@@ -49,7 +49,7 @@ public:
             for (int j = 0; j < scores.cols; ++j)
                 scores.row(i)[j] -= std::abs(tile.query_state.row(i)[0] - tile.key_state.row(j)[0]);
     }
-    void bias_backward(View d_scores, const Tile& tile, const TileGradient& gradient) const override {
+    void bias_backward(View d_scores, const Tile& tile, const Gradients& gradient) const override {
         for (int i = 0; i < d_scores.rows; ++i)
             for (int j = 0; j < d_scores.cols; ++j) {
                 const bool after = tile.query_state.row(i)[0] >= tile.key_state.row(j)[0];

@@ -109,7 +109,7 @@ std::vector<Picture> pictures_of(const std::string& name, const std::string& spe
 // Shows an encoding's main table, for the first and the last head if they differ. remark is added to its title.
 void add_tables(Result& result, NamedFigures& summary, const Encoding& encoding, const std::string& name, Size size,
                 const std::string& remark = {}) {
-    size.length = std::min(size.length, encoding.max_position());
+    size.length = std::min(size.length, encoding.limits().positions);
     const auto table_of = [&](int head) {
         return encoding.table({.length = size.length, .head = head, .width = size.width});
     };
@@ -122,7 +122,7 @@ void add_tables(Result& result, NamedFigures& summary, const Encoding& encoding,
             encoding.spec() +
             (by_head ? ", head " + std::to_string(head) + " of " + std::to_string(size.heads) : std::string()) + remark;
         // An encoding with a limit on segments has a row for each segment.
-        const bool segments = encoding.max_segment() < std::numeric_limits<int>::max();
+        const bool segments = encoding.limits().segments < std::numeric_limits<int>::max();
         for (Picture& picture : pictures_of(stem, title, table, segments ? "segment" : "position", summary.figures))
             result.pictures.push_back(std::move(picture));
     }

@@ -94,7 +94,8 @@ Session small_session(const Model& model, int capacity) {
 
 bool says_nothing_of_position(const std::string& encoding, const Dims& dims) {
     const EncodingStack stack(encoding, dims);
-    return (stack.moments() & ~(moment_embed | moment_sink)) == 0 && stack.shift_invariant();
+    return (stack.moments() & ~(moment_embed | moment_sink)) == 0 &&
+           stack.shift_invariant_below() == std::numeric_limits<int>::max();
 }
 
 void side_by_side(int n, const std::function<void(int)>& body) {
