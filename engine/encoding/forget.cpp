@@ -9,6 +9,7 @@
 // The state of a token is c_t of each head, stored as two floats with the sum c_t [n_heads, 2]. c grows with the
 // sequence, while the bias needs differences of neighbouring values, for which one float is too inexact.
 #include "core/parallel.h"
+#include "encoding/base/projection.h"
 #include "encoding/base/registered.h"
 #include "kernels/kernels.h"
 
@@ -79,18 +80,7 @@ public:
             }
             grads.tensors[1].row(0)[h] += static_cast<float>(d_bias);
         });
-        // d w [n_heads, d_model] += dz^T x;  dx += dz w. The strips do not depend on the threads.
-        constexpr int strip = 64;
-        parallel_for((x.cols + strip - 1) / strip, 1, [&](std::ptrdiff_t i) {
-            const int first = static_cast<int>(i) * strip;
-            kernels().product(heads(), std::min(strip, x.cols - first), x.rows, 1, d_state.data, 2, d_state.stride,
-                              x.data + first, x.stride, 1, grads.tensors[0].data + first, grads.tensors[0].stride);
-        });
-        parallel_for((x.rows + strip - 1) / strip, 1, [&](std::ptrdiff_t i) {
-            const int first = static_cast<int>(i) * strip;
-            kernels().product(std::min(strip, x.rows - first), x.cols, heads(), 1, d_state.row(first), d_state.stride,
-                              2, weight.data, weight.stride, 1, dx.row(first), dx.stride);
-        });
+        projection_backward(d_state, 2, x, weight, grads.tensors[0], dx);
     }
 
     bool can_move_keys() const override { return true; } // differences of sums stay the same

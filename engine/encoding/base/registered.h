@@ -51,6 +51,8 @@ public:
 protected:
     const Dims& dims() const { return dims_; }
     int heads() const { return dims_.n_heads; }
+    int kv_heads() const { return dims_.n_kv_heads > 0 ? dims_.n_kv_heads : dims_.n_heads; }
+    int group(int head) const { return head / (heads() / kv_heads()); } // the key/value head of a query head
     std::string_view name() const { return name_; }
     // Declares an even number of columns, from 2 to `most`.
     static void even(Params& p, std::string_view name, int& member, int most, std::string_view meaning,
