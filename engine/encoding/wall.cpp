@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: MIT
+// Wall attention: each column of a score decays by gates of its own, one for each token after the key.
+//   f_t = sigmoid(W x_t + b) [n_heads, d_head]        x_t [d_model]: the normalised input of the layer's attention
+//   score(i, j) = scale sum over c of q_ic k_jc prod over t = j+1 .. i of f_tc
+// Each layer has weight W [n_heads * d_head, d_model] and bias b. Gates of 1 are no encoding. Tilde Research 2026,
+// blog.tilderesearch.com, and flash-linear-attention, whose layer starts b at 8, near plain attention. With a
+// bidirectional mask the tokens between the two act as well.
+//
+// The state of a token is 1 - f, which is exact near gates of 1. A query is multiplied with the gates on its way from
+// key to key, instead of with exponentials of differences of sums. It cannot overflow.
+#include "core/parallel.h"
+#include "encoding/base/projection.h"
+#include "encoding/base/registered.h"
+#include "encoding/base/walk.h"
+#include "kernels/kernels.h"
+
+#include <cmath>
+
+namespace ordo {
+namespace wall_file {
+namespace {
+
+// A head's part of a token's state: a row r becomes r f = r - r (1 - f).
+struct Gates {
+    int e, first;
+    void pass(const float* state, float* r) const {
+        const float* forgotten = state + first;
+        for_columns(e, [=]<class T>(int c) {
+            const T old = columns_at<T>(r + c);
+            put_columns<T>(r + c, old - old * columns_at<T>(forgotten + c));
+        });
+    }
+    void pass_backward(const float* state, const float* r, float* a, float* d_state) const {
+        const float* forgotten = state + first;
+        float* d = d_state + first;
+        for_columns(e, [=]<class T>(int c) {
+            const T da = columns_at<T>(a + c);
+            put_columns<T>(d + c, columns_at<T>(d + c) - da * columns_at<T>(r + c));
+            put_columns<T>(a + c, da - da * columns_at<T>(forgotten + c));
+        });
+    }
+};
+
+class Wall final : public RegisteredEncoding {
+public:
+    using RegisteredEncoding::RegisteredEncoding;
+    void ready() override { check_walked(name(), dims().d_head); }
+    unsigned reads() const override { return reads_queries | reads_keys | reads_state; }
+
+    std::vector<TensorSpec> tensors() const override {
+        return {per_layer("weight", {columns(), dims().d_model}),
+                per_layer("bias", {columns()}, InitialValues::constant(8))};
+    }
+
+    int state_floats() const override { return columns(); }
+    void observe(View x, int layer, Positions, const float*, View state) const override {
+        const View weight = tensor(slot(layer), 0), bias = tensor(slot(layer), 1);
+        parallel_for(x.rows, 4, [&](std::ptrdiff_t i) {
+            const auto t = static_cast<int>(i);
+            float* row = state.row(t);
+            kernels().dots(1, columns(), x.cols, weight.data, weight.stride, x.row(t), x.stride, row, state.stride);
+            for (int c = 0; c < columns(); ++c) row[c] = -(row[c] + bias.row(0)[c]);
+            kernels().sigmoid(columns(), row, row);
+        });
+    }
+    // With s = 1 - f = sigmoid(-z):  d z = -d s s (1 - s)
+    void observe_backward(View d_state, View x, int layer, Positions, View state, View dx,
+                          std::span<const View> grads) const override {
+        for (int t = 0; t < x.rows; ++t) {
+            float *d = d_state.row(t), *d_bias = grads[1].row(0);
+            const float* s = state.row(t);
+            for (int c = 0; c < columns(); ++c) {
+                d[c] *= -s[c] * (1 - s[c]);
+                d_bias[c] += d[c];
+            }
+        }
+        projection_backward(d_state, 1, x, tensor(slot(layer), 0), grads[0], dx);
+    }
+
+    bool can_move_keys() const override { return true; } // no state knows its position
+    void rescore(View scores, const Tile& tile) const override { Walk(gates(tile), tile).rescore(scores.row(0)); }
+    void rescore_backward(View d_scores, View, const Tile& tile, const TileGradient& gradient) const override {
+        Walk(gates(tile), tile).rescore_backward(d_scores.row(0), gradient);
+    }
+
+    Operations operations(Moment moment, const Work& work) const override {
+        const double n = work.tokens * columns();
+        if (moment == moment_observe) return {2.0 * dims().d_model * n, (operations_of_function + 2) * n};
+        return {.others = moment == moment_rescore ? (5.0 * dims().d_head + 2) * work.pairs : 0};
+    }
+
+    // The gates of each head in a layer at x = 0.
+    std::vector<NamedTable> tables() const override {
+        std::vector<std::string> header = {"head"};
+        for (int c = 0; c < dims().d_head; ++c) header.push_back("dim" + std::to_string(c));
+        return {by_head("table", header, [this](int slot, int head, auto out) {
+            for (int c = 0; c < dims().d_head; ++c)
+                out[c + 1] = 1 / (1 + std::exp(-static_cast<double>(at(slot, 1, head * dims().d_head + c))));
+        })};
+    }
+
+private:
+    int columns() const { return heads() * dims().d_head; }
+    Gates gates(const Tile& tile) const { return {dims().d_head, tile.head * dims().d_head}; }
+};
+
+} // namespace
+} // namespace wall_file
+
+const EncodingInfo wall_encoding = {
+    .name = "wall",
+    .summary = "lets each column of a score decay by its own gates of the tokens in between",
+    .paper = "Tilde Research 2026, blog.tilderesearch.com, 2 June",
+    .formula = "score(i, j) = scale * sum_c q_ic k_jc prod_{t=j+1..i} f_tc,  f_t = sigmoid(W x_t + b)\n"
+               "x_t: the layer's normed input; a gate for each column of each head",
+    .make = make_registered<wall_file::Wall>,
+};
+
+} // namespace ordo
