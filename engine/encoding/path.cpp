@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: MIT
+// PaTH: every token reflects, by a matrix of its own, the queries that pass it on their way to earlier keys.
+//   u_t = U D x_t,  z_t = silu(sum over m of c_m u_(t - kernel + 1 + m)),  w_t = z_t / sqrt(|z_t|^2 + 1e-6)
+//   H_t = I - beta_t w_t w_t^T,  beta_t = 2 sigmoid(g . x_t + b)
+//   score(i, j) = scale q_i^T H_i H_(i-1) .. H_(j+1) k_j
+// x_t [d_model] is the normalised input of the layer's attention. w and beta belong to a key/value head, whose query
+// heads share them. Yang et al. 2025, arXiv 2505.16381, and flash-linear-attention, whose starts these are. With a
+// bidirectional mask, H_(i+1) .. H_j act for a later key. Beside forget, it is the paper's PaTH-FoX.
+//
+// The state of a token is w [kv heads, d_head], beta [kv heads] and D x of the last `kernel` tokens, this one first.
+#include "core/parallel.h"
+#include "encoding/base/projection.h"
+#include "encoding/base/registered.h"
+#include "encoding/base/walk.h"
+#include "kernels/kernels.h"
+
+#include <cmath>
+
+namespace ordo {
+namespace path_file {
+namespace {
+
+constexpr int most_kernel = 8;
+
+// A head's part of a token's state: a row r becomes r H = r - beta (r . w) w.
+struct Reflection {
+    int e, first, beta;
+    void pass(const float* state, float* r) const {
+        const float* w = state + first;
+        add_columns(e, -state[beta] * dot_columns(e, r, w), w, r);
+    }
+    void pass_backward(const float* state, const float* r, float* a, float* d_state) const {
+        const float *w = state + first, along = dot_columns(e, r, w), d = dot_columns(e, a, w);
+        d_state[beta] -= along * d;
+        add_columns(e, -state[beta] * d, r, d_state + first);
+        add_columns(e, -state[beta] * along, a, d_state + first);
+        add_columns(e, -state[beta] * d, w, a);
+    }
+};
+
+class Path final : public RegisteredEncoding {
+public:
+    using RegisteredEncoding::RegisteredEncoding;
+    void parameters(Params& p) override {
+        p.integer("rank", rank_, 1, 1024, "columns of D x");
+        p.integer("kernel", kernel_, 1, most_kernel, "tokens of the convolution");
+    }
+    void ready() override { check_walked(name(), e()); }
+    unsigned reads() const override { return reads_queries | reads_keys | reads_state; }
+
+    std::vector<TensorSpec> tensors() const override {
+        return {per_layer("down", {rank_, dims().d_model}), per_layer("up", {columns(), rank_}),
+                per_layer("convolution", {columns(), kernel_}), per_layer("gate", {kv_heads(), dims().d_model}),
+                per_layer("gate_bias", {kv_heads()}, InitialValues::constant(0))};
+    }
+
+    int state_floats() const override { return low(kernel_); }
+    void observe(View x, int layer, Positions, const float* before, View state) const override {
+        const View down = tensor(slot(layer), 0), gate = tensor(slot(layer), 3), bias = tensor(slot(layer), 4);
+        parallel_for(x.rows, 16, [&](std::ptrdiff_t i) {
+            const auto t = static_cast<int>(i);
+            float *row = state.row(t), *beta = row + columns();
+            kernels().dots(1, rank_, x.cols, down.data, down.stride, x.row(t), x.stride, row + low(0), state.stride);
+            kernels().dots(1, kv_heads(), x.cols, gate.data, gate.stride, x.row(t), x.stride, beta, state.stride);
+            for (int g = 0; g < kv_heads(); ++g) beta[g] = 2 / (1 + std::exp(-(beta[g] + bias.row(0)[g])));
+        });
+        parallel_for(x.rows, 4, [&](std::ptrdiff_t i) {
+            const auto t = static_cast<int>(i);
+            float* row = state.row(t);
+            for (int m = 1; m < kernel_; ++m) {
+                const float* earlier = m <= t ? state.row(t - m) + low(0) : before ? before + low(m - t - 1) : nullptr;
+                for (int k = 0; k < rank_; ++k) row[low(m) + k] = earlier ? earlier[k] : 0;
+            }
+            for (int g = 0; g < kv_heads(); ++g) {
+                Convolved c;
+                convolve(layer, g, row, c);
+                for (int k = 0; k < e(); ++k) row[g * e() + k] = c.norm * c.active[k];
+            }
+        });
+    }
+    // With y = silu(z) and w = y / n:  dy = (dw - w (w . dw)) / n,  dz = dy silu'(z). The gradients of z, then of u,
+    // take the place of w's, and those of D x the place of the first D x.
+    void observe_backward(View d_state, View x, int layer, Positions, View state, View dx,
+                          std::span<const View> grads) const override {
+        const View up = tensor(slot(layer), 1), convolution = tensor(slot(layer), 2);
+        parallel_for(kv_heads(), 1, [&](std::ptrdiff_t i) {
+            const int g = static_cast<int>(i), first = g * e();
+            for (int t = 0; t < x.rows; ++t) {
+                Convolved c;
+                convolve(layer, g, state.row(t), c);
+                float *d = d_state.row(t) + first, &d_beta = d_state.row(t)[columns() + g];
+                const float *w = state.row(t) + first, along = dot_columns(e(), w, d);
+                for (int k = 0; k < e(); ++k) d[k] = c.norm * (d[k] - along * w[k]);
+                kernels().silu_grad(e(), c.sum, d);
+                for (int k = 0; k < e(); ++k)
+                    for (int m = 0; m < kernel_; ++m) grads[2].row(first + k)[kernel_ - 1 - m] += d[k] * c.inputs[m][k];
+                const float beta = state.row(t)[columns() + g];
+                d_beta *= beta * (1 - beta / 2);
+                grads[4].row(0)[g] += d_beta;
+            }
+            for (int t = 0; t < x.rows; ++t)
+                for (int k = 0; k < e(); ++k) {
+                    float d = 0;
+                    for (int m = 0; m < kernel_ && t + m < x.rows; ++m)
+                        d += convolution.row(first + k)[kernel_ - 1 - m] * d_state.row(t + m)[first + k];
+                    d_state.row(t)[first + k] = d;
+                }
+        });
+        projection_backward(cols_of(d_state, columns(), kv_heads()), 1, x, tensor(slot(layer), 3), grads[3], dx);
+        const View d_low = cols_of(d_state, low(0), rank_);
+        for (int t = 0; t < x.rows; ++t) std::fill_n(d_low.row(t), rank_, 0.0f);
+        projection_backward(cols_of(d_state, 0, columns()), 1, cols_of(state, low(0), rank_), up, grads[1], d_low);
+        projection_backward(d_low, 1, x, tensor(slot(layer), 0), grads[0], dx);
+    }
+
+    bool can_move_keys() const override { return true; } // no state depends on positions
+    void rescore(View scores, const Tile& tile) const override { Walk(reflection(tile), tile).rescore(scores.row(0)); }
+    void rescore_backward(View d_scores, View, const Tile& tile, const TileGradient& gradient) const override {
+        Walk(reflection(tile), tile).rescore_backward(d_scores.row(0), gradient);
+    }
+
+    Operations operations(Moment moment, const Work& work) const override {
+        const double n = work.tokens;
+        if (moment == moment_observe)
+            return {2.0 * n * (dims().d_model * (rank_ + kv_heads()) + rank_ * columns()),
+                    n * (columns() * (2.0 * kernel_ + operations_of_function + 4) +
+                         kv_heads() * (2 * operations_of_function + 3))};
+        return {.others = moment == moment_rescore ? (7.0 * e() + 3) * work.pairs : 0};
+    }
+
+    // beta of each head at x = 0.
+    std::vector<NamedTable> tables() const override {
+        return {by_head("table", {"head", "bias", "beta"}, [this](int slot, int head, auto out) {
+            out[1] = at(slot, 4, group(head));
+            out[2] = 2 / (1 + std::exp(-out[1]));
+        })};
+    }
+
+private:
+    struct Convolved {
+        float inputs[most_kernel][most_walked_columns]; // u of the last tokens, this one first
+        float sum[most_walked_columns], active[most_walked_columns];
+        float norm; // the factor that makes w of the active ones
+    };
+    // z of a token and a key/value head, from the rows D x in its state.
+    void convolve(int layer, int g, const float* state, Convolved& c) const {
+        const View up = rows_of(tensor(slot(layer), 1), g * e(), e()), convolution = tensor(slot(layer), 2);
+        kernels().dots(kernel_, e(), rank_, up.data, up.stride, state + low(0), rank_, c.inputs[0],
+                       most_walked_columns);
+        for (int k = 0; k < e(); ++k) {
+            c.sum[k] = 0;
+            for (int m = kernel_ - 1; m >= 0; --m)
+                c.sum[k] += convolution.row(g * e() + k)[kernel_ - 1 - m] * c.inputs[m][k];
+        }
+        kernels().silu(e(), c.sum, c.active);
+        c.norm = 1 / std::sqrt(dot_columns(e(), c.active, c.active) + 1e-6f);
+    }
+
+    int e() const { return dims().d_head; }
+    int columns() const { return kv_heads() * e(); }
+    int low(int back) const { return columns() + kv_heads() + back * rank_; } // D x of an earlier token in a state
+    Reflection reflection(const Tile& tile) const {
+        return {e(), group(tile.head) * e(), columns() + group(tile.head)};
+    }
+
+    int rank_ = 32, kernel_ = 3;
+};
+
+} // namespace
+} // namespace path_file
+
+const EncodingInfo path_encoding = {
+    .name = "path",
+    .summary = "reflects a query at each token on its way to a key, by a matrix from that token",
+    .paper = "Yang et al. 2025, arXiv 2505.16381",
+    .formula = "score(i, j) = scale * q_i^T H_i H_{i-1} .. H_{j+1} k_j,  H_t = I - beta_t w_t w_t^T\n"
+               "w_t = silu(conv(U D x_t)) normed,  beta_t = 2 sigmoid(g . x_t + b);  x_t: the layer's normed input",
+    .make = make_registered<path_file::Path>,
+};
+
+} // namespace ordo
