@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT
+// PoPE: columns are lengths of vectors in a plane, and positions alone are their angles. Content cannot rotate.
+//   query at p: mu_c at the angle p w_c,  key: mu_c at p w_c + shift_c,  mu = softplus(x)
+//   score(i, j) = scale sum over c of mu_ic mu_jc cos((p_i - p_j) w_c - shift_c),  w_c = theta^(-2c/d_head)
+// A vector takes two columns, so that the first half of a head's columns x are lengths, and the second half is not
+// read: half the width of the paper. Column c becomes mu cos, column c + d_head / 2 becomes mu sin. Each layer has a
+// shift [key/value heads, d_head / 2], used as clamp(shift, -2 pi, 0). Gopalakrishnan et al. 2025, arXiv 2509.10534.
+#include "core/error.h"
+#include "encoding/base/rotary.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+namespace ordo {
+namespace pope_file {
+namespace {
+
+constexpr float least_shift = -2 * std::numbers::pi_v<float>;
+
+class Pope final : public Rotary {
+public:
+    explicit Pope(const Dims& dims) : Rotary(dims) { pairing_ = Pairing::halves; }
+    void parameters(Params& p) override { theta_parameter(p); }
+    void ready() override {
+        if (dims().d_head % 2 != 0)
+            fail(ErrorCode::usage, name(), ": expected heads of an even number of columns, found ", dims().d_head);
+    }
+    PairTurns turns(Role) const override {
+        PairTurns turns;
+        for (int c = 0; c < half(); ++c) turns.frequencies.push_back(std::pow(theta_, -1.0 * c / half()));
+        return turns;
+    }
+    std::vector<TensorSpec> tensors() const override {
+        return {per_layer("shift", {kv_heads(), half()}, InitialValues::constant(0))};
+    }
+
+    void prepare(int n_positions) override {
+        Rotary::prepare(n_positions);
+        turns_.resize(static_cast<std::size_t>(slots() * kv_heads() * half()));
+        for (int slot = 0; slot < slots(); ++slot)
+            for (int h = 0; h < kv_heads(); ++h)
+                for (int c = 0; c < half(); ++c) {
+                    const float shift = tensor(slot, 0).row(h)[c], angle = std::clamp(shift, least_shift, 0.0f);
+                    turns_[index(slot, h) + c] = {std::cos(angle), std::sin(angle), shift == angle};
+                }
+    }
+
+    // The vectors at position 0, which then rotate as in RoPE.
+    void rotate(View x, const HeadRows& rows) const override {
+        for (int i = 0; i < x.rows; ++i)
+            for (int h = 0; h < rows.n_heads; ++h) {
+                float* a = x.row(i) + h * dims().d_head;
+                for (int c = 0; c < half(); ++c) {
+                    const float length = std::max(a[c], 0.0f) + std::log1p(std::exp(-std::fabs(a[c])));
+                    const Turn turn = this->turn(rows, h, c);
+                    a[c] = length * turn.cos;
+                    a[half() + c] = length * turn.sin;
+                }
+            }
+        Rotary::rotate(x, rows);
+    }
+    // Back at position 0, with the gradient (da, db) of a vector (mu cos t, mu sin t) there:
+    //   d mu = da cos t + db sin t,  dt = mu (db cos t - da sin t),  dx = d mu sigmoid(x),  1 - sigmoid(x) = exp(-mu)
+    void rotate_backward(View dx, View x, const HeadRows& rows, std::span<const View> grads) const override {
+        Rotary::rotate_backward(dx, x, rows, grads);
+        for (int i = 0; i < x.rows; ++i)
+            for (int h = 0; h < rows.n_heads; ++h) {
+                float* d = dx.row(i) + h * dims().d_head;
+                const float* a = x.row(i) + h * dims().d_head;
+                for (int c = 0; c < half(); ++c) {
+                    const float b = a[half() + c], length = std::sqrt(a[c] * a[c] + b * b), da = d[c],
+                                db = d[half() + c];
+                    const Turn turn = this->turn(rows, h, c);
+                    if (rows.role == Role::key && turn.trained)
+                        grads[0].row(rows.first_head + h)[c] += length * (db * turn.cos - da * turn.sin);
+                    d[c] = (da * turn.cos + db * turn.sin) * -std::expm1(-length);
+                    d[half() + c] = 0;
+                }
+            }
+    }
+
+    Operations operations(Moment moment, const Work& work) const override {
+        Operations sum = Rotary::operations(moment, work);
+        if (moment == moment_rotate)
+            sum.others += half() * ((2 * operations_of_function + 3) * (work.query_rows + work.key_rows));
+        return sum;
+    }
+    std::vector<NamedTable> tables() const override { return {angle_table(), rows_of_tensor("shift", 0)}; }
+
+private:
+    int half() const { return dims().d_head / 2; }
+    struct Turn {
+        float cos, sin;
+        bool trained; // not clamped
+    };
+    std::size_t index(int slot, int head) const {
+        return static_cast<std::size_t>(slot * kv_heads() + head) * static_cast<std::size_t>(half());
+    }
+    Turn turn(const HeadRows& rows, int head, int c) const { // by a key's shift
+        return rows.role == Role::query ? Turn{1, 0, false}
+                                        : turns_[index(slot(rows.layer), rows.first_head + head) + c];
+    }
+
+    std::vector<Turn> turns_; // of each layer, key/value head and pair
+};
+
+} // namespace
+} // namespace pope_file
+
+const EncodingInfo pope_encoding = {
+    .name = "pope",
+    .summary = "makes columns lengths of vectors whose angles are positions, apart from content",
+    .paper = "Gopalakrishnan et al. 2025, arXiv 2509.10534",
+    .formula = "score(i, j) = scale * sum_c mu(q_c) mu(k_c) cos((p_i - p_j) w_c - shift_c),  mu = softplus\n"
+               "w_c = theta^(-2c/d_head); the first half of a head's columns (half of the paper's width)",
+    .make = make_registered<pope_file::Pope>,
+};
+
+} // namespace ordo
