@@ -81,7 +81,7 @@ public:
     // With y = silu(z) and w = y / n:  dy = (dw - w (w . dw)) / n,  dz = dy silu'(z). The gradients of z, then of u,
     // take the place of w's, and those of D x the place of the first D x.
     void observe_backward(View d_state, View x, int layer, Positions, View state, View dx,
-                          std::span<const View> grads) const override {
+                          const Gradients& grads) const override {
         const View up = tensor(slot(layer), 1), convolution = tensor(slot(layer), 2);
         parallel_for(kv_heads(), 1, [&](std::ptrdiff_t i) {
             const int g = static_cast<int>(i), first = g * e();
@@ -93,10 +93,11 @@ public:
                 for (int k = 0; k < e(); ++k) d[k] = c.norm * (d[k] - along * w[k]);
                 kernels().silu_grad(e(), c.sum, d);
                 for (int k = 0; k < e(); ++k)
-                    for (int m = 0; m < kernel_; ++m) grads[2].row(first + k)[kernel_ - 1 - m] += d[k] * c.inputs[m][k];
+                    for (int m = 0; m < kernel_; ++m)
+                        grads.tensors[2].row(first + k)[kernel_ - 1 - m] += d[k] * c.inputs[m][k];
                 const float beta = state.row(t)[columns() + g];
                 d_beta *= beta * (1 - beta / 2);
-                grads[4].row(0)[g] += d_beta;
+                grads.tensors[4].row(0)[g] += d_beta;
             }
             for (int t = 0; t < x.rows; ++t)
                 for (int k = 0; k < e(); ++k) {
@@ -106,16 +107,18 @@ public:
                     d_state.row(t)[first + k] = d;
                 }
         });
-        projection_backward(cols_of(d_state, columns(), kv_heads()), 1, x, tensor(slot(layer), 3), grads[3], dx);
+        projection_backward(cols_of(d_state, columns(), kv_heads()), 1, x, tensor(slot(layer), 3), grads.tensors[3],
+                            dx);
         const View d_low = cols_of(d_state, low(0), rank_);
         for (int t = 0; t < x.rows; ++t) std::fill_n(d_low.row(t), rank_, 0.0f);
-        projection_backward(cols_of(d_state, 0, columns()), 1, cols_of(state, low(0), rank_), up, grads[1], d_low);
-        projection_backward(d_low, 1, x, tensor(slot(layer), 0), grads[0], dx);
+        projection_backward(cols_of(d_state, 0, columns()), 1, cols_of(state, low(0), rank_), up, grads.tensors[1],
+                            d_low);
+        projection_backward(d_low, 1, x, tensor(slot(layer), 0), grads.tensors[0], dx);
     }
 
     bool can_move_keys() const override { return true; } // no state depends on positions
     void rescore(View scores, const Tile& tile) const override { Walk(reflection(tile), tile).rescore(scores.row(0)); }
-    void rescore_backward(View d_scores, View, const Tile& tile, const TileGradient& gradient) const override {
+    void rescore_backward(View d_scores, View, const Tile& tile, const Gradients& gradient) const override {
         Walk(reflection(tile), tile).rescore_backward(d_scores.row(0), gradient);
     }
 

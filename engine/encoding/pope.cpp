@@ -62,7 +62,7 @@ public:
     }
     // Back at position 0, with the gradient (da, db) of a vector (mu cos t, mu sin t) there:
     //   d mu = da cos t + db sin t,  dt = mu (db cos t - da sin t),  dx = d mu sigmoid(x),  1 - sigmoid(x) = exp(-mu)
-    void rotate_backward(View dx, View x, const HeadRows& rows, std::span<const View> grads) const override {
+    void rotate_backward(View dx, View x, const HeadRows& rows, const Gradients& grads) const override {
         Rotary::rotate_backward(dx, x, rows, grads);
         for (int i = 0; i < x.rows; ++i)
             for (int h = 0; h < rows.n_heads; ++h) {
@@ -73,7 +73,7 @@ public:
                                 db = d[half() + c];
                     const Turn turn = this->turn(rows, h, c);
                     if (rows.role == Role::key && turn.trained)
-                        grads[0].row(rows.first_head + h)[c] += length * (db * turn.cos - da * turn.sin);
+                        grads.tensors[0].row(rows.first_head + h)[c] += length * (db * turn.cos - da * turn.sin);
                     d[c] = (da * turn.cos + db * turn.sin) * -std::expm1(-length);
                     d[half() + c] = 0;
                 }

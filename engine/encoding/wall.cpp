@@ -65,21 +65,21 @@ public:
     }
     // With s = 1 - f = sigmoid(-z):  d z = -d s s (1 - s)
     void observe_backward(View d_state, View x, int layer, Positions, View state, View dx,
-                          std::span<const View> grads) const override {
+                          const Gradients& grads) const override {
         for (int t = 0; t < x.rows; ++t) {
-            float *d = d_state.row(t), *d_bias = grads[1].row(0);
+            float *d = d_state.row(t), *d_bias = grads.tensors[1].row(0);
             const float* s = state.row(t);
             for (int c = 0; c < columns(); ++c) {
                 d[c] *= -s[c] * (1 - s[c]);
                 d_bias[c] += d[c];
             }
         }
-        projection_backward(d_state, 1, x, tensor(slot(layer), 0), grads[0], dx);
+        projection_backward(d_state, 1, x, tensor(slot(layer), 0), grads.tensors[0], dx);
     }
 
     bool can_move_keys() const override { return true; } // no state knows its position
     void rescore(View scores, const Tile& tile) const override { Walk(gates(tile), tile).rescore(scores.row(0)); }
-    void rescore_backward(View d_scores, View, const Tile& tile, const TileGradient& gradient) const override {
+    void rescore_backward(View d_scores, View, const Tile& tile, const Gradients& gradient) const override {
         Walk(gates(tile), tile).rescore_backward(d_scores.row(0), gradient);
     }
 

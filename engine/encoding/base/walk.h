@@ -91,7 +91,7 @@ public:
     }
 
     // The scores' gradient stays as it is.
-    void rescore_backward(const float* d_scores, const TileGradient& gradient) const {
+    void rescore_backward(const float* d_scores, const Gradients& gradient) const {
         float* const dq = gradient.q.row(0);
         for (const int side : {-1, 1}) {
             const int n = steps(side);
