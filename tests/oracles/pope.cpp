@@ -20,6 +20,7 @@ public:
         for (std::size_t c = 0; c < n; ++c) {
             const double magnitude = std::log1p(std::exp(-std::abs(old[c]))) + std::max(old[c], 0.0);
             double angle = at[0] * std::pow(theta_, -static_cast<double>(c) / static_cast<double>(n));
+            angle = std::remainder(angle, 2 * std::acos(-1.0)); // the shift keeps its digits beside a far position
             if (role == Role::key)
                 angle += std::clamp(setting_.of_layer(layer, "shift").at(head, static_cast<int>(c)),
                                     -2 * std::acos(-1.0), 0.0);
