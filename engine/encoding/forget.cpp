@@ -4,7 +4,7 @@
 //   score(i, j) += sum over l = j+1 .. i of ln f_l  = c_i - c_j,  c_t = c_(t-1) + ln f_t
 // Each layer has gate.weight w [n_heads, d_model] and gate.bias b [n_heads]. Gates of 1 are no encoding. A constant
 // gate f is ALiBi with the slope -ln f. With a bidirectional mask, the bias is -|c_i - c_j|, from the tokens between
-// the two as well. Lin et al. 2025, arXiv 2503.02130; weights start as in their code.
+// the two as well. Lin et al. 2025, arXiv 2503.02130; weights start as in their code, biases at `start`.
 //
 // The state of a token is c_t of each head, stored as two floats with the sum c_t [n_heads, 2]. c grows with the
 // sequence, while the bias needs differences of neighbouring values, for which one float is too inexact.
@@ -36,10 +36,14 @@ void split(double value, float* pair) {
 class Forget final : public RegisteredEncoding {
 public:
     using RegisteredEncoding::RegisteredEncoding;
+    void parameters(Params& p) override {
+        p.unless(start_ == 0).number("start", start_, -100, 100, "the biases of the gates before training");
+    }
     unsigned reads() const override { return reads_state; }
 
     std::vector<TensorSpec> tensors() const override {
-        return {per_layer("gate.weight", {heads(), dims().d_model}), per_head("gate.bias", InitialValues::constant(0))};
+        return {per_layer("gate.weight", {heads(), dims().d_model}),
+                per_head("gate.bias", InitialValues::constant(static_cast<float>(start_)))};
     }
 
     int state_floats() const override { return 2 * heads(); }
@@ -132,6 +136,7 @@ public:
     }
 
 private:
+    double start_ = 0;
     static constexpr int most_keys = 256;
     // The sums of some keys for one head, as arrays.
     struct Keys {

@@ -7,6 +7,8 @@
 // ends in a column of zeros.
 // layout=interleaved: columns 2k and 2k + 1. layout=halves: all sines, then all cosines, as in tensor2tensor.
 // scale is sqrt(d) by default: without it the waves outweigh embeddings of size 1/sqrt(d).
+// columns=K: PE has K columns in place of d, and replaces the last K columns of scale x_p. The next layers then see the
+// concatenation of d - K columns of the token and K of the position.
 // Vaswani et al. 2017, arXiv 1706.03762, sections 3.4 and 3.5; tensor2tensor, common_attention.py.
 #include "core/error.h"
 #include "core/parallel.h"
@@ -31,8 +33,12 @@ public:
                  "sine and cosine by turns, or halves: sines, then cosines");
         p.choice("law", tensor2tensor_, {"paper", "tensor2tensor"}, "exponents 2k/d; tensor2tensor: k/(floor(d/2)-1)");
         p.integer("offset", offset_, 0, 1 << 30, "added to positions");
+        p.unless(replaced_ == 0)
+            .integer("columns", replaced_, 0, dims().d_model,
+                     "the last columns, which the waves replace; 0: add them to all");
     }
     void ready() override {
+        if (replaced_ != 0) d_ = replaced_;
         for (int k = 0; k < pairs(); ++k) denominators_.push_back(std::pow(base_, exponent(k)));
     }
     int shift_invariant_below() const override { return 0; }
@@ -47,6 +53,7 @@ public:
         parallel_for(x.rows, std::max(1, (1 << 13) / x.cols), [&](std::ptrdiff_t i) {
             const int p = rows.positions[i];
             float* row = x.row(static_cast<int>(i));
+            if (replaced_ != 0) return concatenate(row, p);
             if (const float* wave = waves_.row(p))
                 for (int j = 0; j < d_; ++j) row[j] = row[j] * scale + wave[j];
             else
@@ -54,10 +61,14 @@ public:
         });
     }
     void embed_backward(View dx, View, const TokenRows&, const Gradients&) const override {
-        for (int i = 0; i < dx.rows; ++i) kernels().scale(dx.cols, static_cast<float>(scale_), dx.row(i));
+        for (int i = 0; i < dx.rows; ++i) {
+            kernels().scale(dx.cols, static_cast<float>(scale_), dx.row(i));
+            std::fill_n(dx.row(i) + dx.cols - replaced_, replaced_, 0.0f);
+        }
     }
     Operations operations(Moment moment, const Work& work) const override {
-        return {.others = moment == moment_embed ? (scale_ == 1 ? 1.0 : 2.0) * d_ * work.tokens : 0};
+        const double scaled = scale_ == 1 ? 0 : dims().d_model;
+        return {.others = moment == moment_embed ? (scaled + d_) * work.tokens : 0};
     }
 
     // The added matrix, then the tensors from which it is usually computed.
@@ -83,6 +94,12 @@ public:
     }
 
 private:
+    void concatenate(float* x, int position) const {
+        kernels().scale(dims().d_model, static_cast<float>(scale_), x);
+        float* const last = x + dims().d_model - d_;
+        const float* const wave = waves_.row(position);
+        for (int j = 0; j < d_; ++j) last[j] = wave ? wave[j] : static_cast<float>(value(position, j));
+    }
     int pairs() const { return tensor2tensor_ ? d_ / 2 : (d_ + 1) / 2; }
     double exponent(int k) const {
         return tensor2tensor_ ? static_cast<double>(k) / std::max(pairs() - 1, 1) : 2.0 * k / d_;
@@ -105,11 +122,12 @@ private:
                 }};
     }
 
-    int d_ = dims().d_model, offset_ = 0;
+    int replaced_ = 0, offset_ = 0;
+    int d_ = dims().d_model; // columns of PE
     double scale_ = std::sqrt(d_), base_ = 10000;
     bool halves_ = false, tensor2tensor_ = false;
     std::vector<double> denominators_; // base^e_k, one for each pair
-    PositionRows waves_;               // [.., d_model]
+    PositionRows waves_;               // [.., d_]
 };
 
 } // namespace
@@ -122,7 +140,8 @@ const EncodingInfo sinusoidal_encoding = {
     .formula = "x_p -> scale x_p + PE(p + offset)\n"
                "PE(p, 2k) = sin(p / base^(2k/d)),  PE(p, 2k+1) = cos(p / base^(2k/d))\n"
                "by index: PE(p, i) = sin(p / base^(i/d)), i even;  cos(p / base^((i-1)/d)), i odd\n"
-               "law=tensor2tensor: k/max(n-1, 1) for 2k/d, k < n = floor(d/2); an odd d ends in a zero",
+               "law=tensor2tensor: k/max(n-1, 1) for 2k/d, k < n = floor(d/2); an odd d ends in a zero\n"
+               "columns=K: d = K in PE, which replaces the last K columns of scale x_p",
     .make = make_registered<sinusoidal_file::Sinusoidal>,
 };
 

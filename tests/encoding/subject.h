@@ -61,7 +61,8 @@ inline std::vector<std::string> encoding_variants() {
         sandwich:width=6,scale=3 fire:threshold=10,width=3 shaw:clip=0 shaw:clip=100 shaw:clip=3,values=no
         transformer-xl:width=10 transformer-xl:width=300 deberta:span=1 deberta:span=4,terms=c2p
         deberta:span=2,terms=p2c cope:positions=1 cope:positions=3 cope:positions=300 pattern(none,(shaw:clip=3))+rope
-        forget+cope+alibi)");
+        forget+cope+alibi forget:start=5 sinusoidal:columns=4 sinusoidal:columns=7,layout=halves dpb:width=5,depth=1
+        dpb:width=70,distance=linear path:rank=3,kernel=1 path:rank=5,kernel=4 path+forget wall+alibi pope:theta=50)");
 }
 
 inline std::vector<EncodingCase> encoding_cases() {
@@ -227,8 +228,9 @@ private:
                 ids.push_back(axis == 0 ? first[i] : (5 * static_cast<int>(i) + axis) % 60);
         return ids;
     }
-    // xPos grows with the position until a float overflows.
+    // xPos grows with the position until a float overflows. Next to a far distance, the biases of DPB lose their digits.
     bool bounded(int position) const {
+        if (stack.spec().find("distance=linear") != std::string::npos) return position < 5000;
         double most = 0;
         for (const Role role : {Role::query, Role::key}) {
             reference::Vector x(static_cast<std::size_t>(dims.d_head), 1);
