@@ -9,6 +9,7 @@
 //
 // The state of a token is w [kv heads, d_head], beta [kv heads] and D x of the last `kernel` tokens, this one first.
 #include "core/parallel.h"
+#include "core/tensor.h"
 #include "encoding/base/projection.h"
 #include "encoding/base/registered.h"
 #include "encoding/base/walk.h"
@@ -21,22 +22,6 @@ namespace path_file {
 namespace {
 
 constexpr int most_kernel = 8;
-
-// A head's part of a token's state: a row r becomes r H = r - beta (r . w) w.
-struct Reflection {
-    int e, first, beta;
-    void pass(const float* state, float* r) const {
-        const float* w = state + first;
-        add_columns(e, -state[beta] * dot_columns(e, r, w), w, r);
-    }
-    void pass_backward(const float* state, const float* r, float* a, float* d_state) const {
-        const float *w = state + first, along = dot_columns(e, r, w), d = dot_columns(e, a, w);
-        d_state[beta] -= along * d;
-        add_columns(e, -state[beta] * d, r, d_state + first);
-        add_columns(e, -state[beta] * along, a, d_state + first);
-        add_columns(e, -state[beta] * d, w, a);
-    }
-};
 
 class Path final : public RegisteredEncoding {
 public:
@@ -89,7 +74,7 @@ public:
                 Convolved c;
                 convolve(layer, g, state.row(t), c);
                 float *d = d_state.row(t) + first, &d_beta = d_state.row(t)[columns() + g];
-                const float *w = state.row(t) + first, along = dot_columns(e(), w, d);
+                const float *w = state.row(t) + first, along = kernels().dot(e(), w, d);
                 for (int k = 0; k < e(); ++k) d[k] = c.norm * (d[k] - along * w[k]);
                 kernels().silu_grad(e(), c.sum, d);
                 for (int k = 0; k < e(); ++k)
@@ -117,9 +102,9 @@ public:
     }
 
     bool can_move_keys() const override { return true; } // no state depends on positions
-    void rescore(View scores, const Tile& tile) const override { Walk(reflection(tile), tile).rescore(scores.row(0)); }
+    void rescore(View scores, const Tile& tile) const override { walk(scores, tile, reflection(tile)); }
     void rescore_backward(View d_scores, View, const Tile& tile, const Gradients& gradient) const override {
-        Walk(reflection(tile), tile).rescore_backward(d_scores.row(0), gradient);
+        walk_backward(d_scores, tile, gradient, reflection(tile));
     }
 
     Operations operations(Moment moment, const Work& work) const override {
@@ -141,30 +126,27 @@ public:
 
 private:
     struct Convolved {
-        float inputs[most_kernel][most_walked_columns]; // u of the last tokens, this one first
-        float sum[most_walked_columns], active[most_walked_columns];
+        float inputs[most_kernel][most_walk_columns]; // u of the last tokens, this one first
+        float sum[most_walk_columns], active[most_walk_columns];
         float norm; // the factor that makes w of the active ones
     };
     // z of a token and a key/value head, from the rows D x in its state.
     void convolve(int layer, int g, const float* state, Convolved& c) const {
         const View up = rows_of(tensor(slot(layer), 1), g * e(), e()), convolution = tensor(slot(layer), 2);
-        kernels().dots(kernel_, e(), rank_, up.data, up.stride, state + low(0), rank_, c.inputs[0],
-                       most_walked_columns);
+        kernels().dots(kernel_, e(), rank_, up.data, up.stride, state + low(0), rank_, c.inputs[0], most_walk_columns);
         for (int k = 0; k < e(); ++k) {
             c.sum[k] = 0;
             for (int m = kernel_ - 1; m >= 0; --m)
                 c.sum[k] += convolution.row(g * e() + k)[kernel_ - 1 - m] * c.inputs[m][k];
         }
         kernels().silu(e(), c.sum, c.active);
-        c.norm = 1 / std::sqrt(dot_columns(e(), c.active, c.active) + 1e-6f);
+        c.norm = 1 / std::sqrt(kernels().dot(e(), c.active, c.active) + 1e-6f);
     }
 
     int e() const { return dims().d_head; }
     int columns() const { return kv_heads() * e(); }
     int low(int back) const { return columns() + kv_heads() + back * rank_; } // D x of an earlier token in a state
-    Reflection reflection(const Tile& tile) const {
-        return {e(), group(tile.head) * e(), columns() + group(tile.head)};
-    }
+    WalkState reflection(const Tile& tile) const { return {group(tile.head) * e(), columns() + group(tile.head)}; }
 
     int rank_ = 32, kernel_ = 3;
 };

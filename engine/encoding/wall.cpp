@@ -20,27 +20,6 @@ namespace ordo {
 namespace wall_file {
 namespace {
 
-// A head's part of a token's state: a row r becomes r f = r - r (1 - f).
-struct Gates {
-    int e, first;
-    void pass(const float* state, float* r) const {
-        const float* forgotten = state + first;
-        for_columns(e, [=]<class T>(int c) {
-            const T old = columns_at<T>(r + c);
-            put_columns<T>(r + c, old - old * columns_at<T>(forgotten + c));
-        });
-    }
-    void pass_backward(const float* state, const float* r, float* a, float* d_state) const {
-        const float* forgotten = state + first;
-        float* d = d_state + first;
-        for_columns(e, [=]<class T>(int c) {
-            const T da = columns_at<T>(a + c);
-            put_columns<T>(d + c, columns_at<T>(d + c) - da * columns_at<T>(r + c));
-            put_columns<T>(a + c, da - da * columns_at<T>(forgotten + c));
-        });
-    }
-};
-
 class Wall final : public RegisteredEncoding {
 public:
     using RegisteredEncoding::RegisteredEncoding;
@@ -78,9 +57,9 @@ public:
     }
 
     bool can_move_keys() const override { return true; } // no state knows its position
-    void rescore(View scores, const Tile& tile) const override { Walk(gates(tile), tile).rescore(scores.row(0)); }
+    void rescore(View scores, const Tile& tile) const override { walk(scores, tile, forgotten(tile)); }
     void rescore_backward(View d_scores, View, const Tile& tile, const Gradients& gradient) const override {
-        Walk(gates(tile), tile).rescore_backward(d_scores.row(0), gradient);
+        walk_backward(d_scores, tile, gradient, forgotten(tile));
     }
 
     Operations operations(Moment moment, const Work& work) const override {
@@ -101,7 +80,7 @@ public:
 
 private:
     int columns() const { return heads() * dims().d_head; }
-    Gates gates(const Tile& tile) const { return {dims().d_head, tile.head * dims().d_head}; }
+    WalkState forgotten(const Tile& tile) const { return {tile.head * dims().d_head}; }
 };
 
 } // namespace

@@ -10,6 +10,7 @@
 #include "kernels/rare_panels.h"
 #include "kernels/slabs.h"
 #include "kernels/super_panels.h"
+#include "kernels/walks.h"
 
 namespace ordo {
 void avx2_kernels(Kernels& set) {

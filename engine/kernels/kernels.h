@@ -82,6 +82,31 @@ struct PairLoops {
                           std::uint16_t* y); // to nearest; y may be x; null where that product is
 };
 
+inline constexpr int most_walk_columns = 1024; // a row is on the stack
+
+// A row r that walks over tokens, starting as q. Each of n steps changes it, by the token's x [e], and adds a score:
+//   r -= f (r . x) x  with a factor f,  r -= r * x  in each column without one;  score += scale (r - q) . k
+struct Walk {
+    int n, e;
+    float scale;
+    const float* token; // x of the first step
+    const float* factor;
+    std::ptrdiff_t token_stride; // from step to step; also of factors
+    const float *q, *k;
+    std::ptrdiff_t k_stride;
+    float* scores = nullptr;
+    std::ptrdiff_t direction; // from score to score: 1 or -1
+    float* rows = nullptr;    // [n, e], r after each step; null: not kept
+};
+// The gradients of a walk, to which its backward pass adds. That of the scores is read.
+struct WalkGradient {
+    const float* scores;
+    float *q, *k;
+    std::ptrdiff_t k_stride;
+    float *token, *factor;
+    std::ptrdiff_t token_stride;
+};
+
 struct Kernels : ByteLoops, PairLoops {
     const char* name; // "baseline", "avx2", "avxvnni", "avx512", "avx512vnni", "avx512bf16", "amx"; "neon", "dotprod"
 
@@ -125,6 +150,8 @@ struct Kernels : ByteLoops, PairLoops {
     // One step of AdamW (Loshchilov and Hutter 2019). g_scale scales the gradient g; corrections are 1 / (1 - beta^t).
     void (*adamw)(int n, float* w, const float* g, float* m, float* v, float g_scale, float lr, float beta1,
                   float beta2, float eps, float decay, float correction1, float correction2);
+    void (*walk)(const Walk& walk);
+    void (*walk_backward)(const Walk& walk, const WalkGradient& gradient); // reads the rows
 };
 
 // The best set that this machine can run, or the one chosen by select_kernels.

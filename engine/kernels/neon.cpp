@@ -10,6 +10,7 @@
 #include "kernels/rare_panels.h"
 #include "kernels/slabs.h"
 #include "kernels/super_panels.h"
+#include "kernels/walks.h"
 
 namespace ordo {
 void neon_kernels(Kernels& set) {
