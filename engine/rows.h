@@ -131,7 +131,8 @@ struct HeadRows {
 };
 
 // The parts of a Tile that an encoding reads besides positions. Only the parts that it reads cost time.
-enum Reads : unsigned { reads_queries = 1, reads_keys = 2, reads_state = 4 };
+// reads_query_state: the state of queries, but not that of keys.
+enum Reads : unsigned { reads_queries = 1, reads_keys = 2, reads_state = 4, reads_query_state = 8 };
 
 // Some queries of one head, and keys of the same sequence that they attend to, for BIAS, RESCORE and MIX. The queries
 // are consecutive tokens, and so are the keys. A view that reads() does not name has no data.

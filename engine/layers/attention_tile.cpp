@@ -32,10 +32,10 @@ Tile TileJob::tile(const Queries& of_head, KeyRange keys, View k) const {
     t.keys = part.cache->positions(keys.first, keys.last - keys.first);
     t.q = queries(of_head);
     t.k = k;
-    if (layer.encodings.reads() & reads_state) {
+    const unsigned reads = layer.encodings.reads();
+    if (reads & (reads_state | reads_query_state))
         t.query_state = part.cache->state(layer.index, part.first + row, rows);
-        t.key_state = part.cache->state(layer.index, keys.first, keys.last - keys.first);
-    }
+    if (reads & reads_state) t.key_state = part.cache->state(layer.index, keys.first, keys.last - keys.first);
     return t;
 }
 

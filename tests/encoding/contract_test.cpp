@@ -42,8 +42,8 @@ std::vector<Case> all_cases() {
         alibi:penalty=exponential,length=20 alibi:penalty=growing,length=20 t5:buckets=8,distance=20
         kerple:kernel=power sandwich:width=6,scale=3 fire:threshold=60 fire:threshold=30 shaw:clip=5,values=no
         transformer-xl:width=10 deberta:span=6,terms=c2p deberta:span=6,terms=p2c cope:positions=5 t5+rope forget+rope
-        cope+forget rope+sink pattern(rope,none) pattern((alibi),(shaw+sink))
-        pattern((rope:theta=500),(t5+forget))+learned)");
+        cope+forget rope+sink relative-logits:rank=2,extent=12 forget+relative-logits pattern(rope,none)
+        pattern((alibi),(shaw+sink)) pattern((rope:theta=500),(t5+forget))+learned)");
     std::vector<Case> all;
     for (const Architecture& a : architectures()) {
         const Blueprint b = shrunk(a.make());

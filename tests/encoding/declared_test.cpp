@@ -52,7 +52,8 @@ TEST(Declared, ParametersHaveTheirDefaults) {
         {"deberta", "deberta:span=128,terms=both"},
         {"cope", "cope:positions=64"},
         {"forget", "forget"},
-        {"sink", "sink"}};
+        {"sink", "sink"},
+        {"relative-logits", "relative-logits:rank=16,extent=64"}};
     for (const auto& [spec, whole] : canonical) EXPECT_EQ(make(spec)->spec(), whole);
     Dims odd = dims;
     odd.d_model = 25;
@@ -82,7 +83,8 @@ TEST(Declared, ParametersHaveRanges) {
         xpos:theta 0.0001 1e12  xpos:scale 0.001 1e12  xpos:gamma 0.0001 1e6  alibi:max 0 64  alibi:power 0.01 2
         alibi:scale 0.0001 1e6  alibi:penalty=growing,length 0.01 1e9  rotate-stretch:period 1 1073741824
         rotate-stretch:step 0 1e6  t5:distance 17 1048576  sandwich:scale 0.001 1e6  fire:threshold 1 1073741824
-        fire:width 1 256  shaw:clip 0 1048576  deberta:span 1 1048576  cope:positions 1 8192)");
+        fire:width 1 256  shaw:clip 0 1048576  deberta:span 1 1048576  cope:positions 1 8192
+        relative-logits:rank 1 256  relative-logits:extent 1 1048576)");
     std::string parameter;
     for (double least = 0, most = 0; ranges >> parameter >> least >> most;) {
         const auto spec = [&](double value) { return parameter + "=" + decimal(value); };
@@ -160,6 +162,8 @@ TEST(Declared, TensorsAndTheirInitialValues) {
         {"cope", "layers.1.weight", {64, 8}, Kind::constant, 0, 0}, // as in its authors' code
         {"forget", "layers.1.gate.weight", {3, 24}, Kind::normal, 0, 0.02},
         {"forget", "layers.1.gate.bias", {3}, Kind::constant, 0, 0},
+        {"relative-logits:extent=9", "layers.1.projection", {48, 24}, Kind::normal, 0, 0.02},
+        {"relative-logits:extent=9", "layers.1.table", {16, 9}, Kind::normal, 0, 0.02},
         {"sink", "layers.1.logit", {3}, Kind::constant, 0, 0}}; // Miller's softmax: exp(0) more in the denominator
     for (const Expected& expected : tensors) {
         SCOPED_TRACE(std::string(expected.spec) + ": " + expected.name);
@@ -258,6 +262,9 @@ TEST(Declared, OperationsAreThoseOfTheFormula) {
         {"cope:positions=2", moment_rescore, 16 * 60, 18 * 120 + 600}, // 2 positions fill with 4 keys of a query
         {"forget", moment_observe, 2 * 240 * 3, 30 * (2 * 8 + 2)},     // a product, 2 functions and 2 sums for a gate
         {"forget", moment_bias, 0, 4 * 600},                           // differences of pairs of floats
+        {"relative-logits:rank=4", moment_observe, 2 * 240 * 12, 0},   // 12 numbers of a token
+        {"relative-logits:rank=4", moment_bias, 8 * 600, 600},         // no more curves than pairs
+        {"relative-logits:rank=4,extent=5", moment_bias, 8 * 150, 600},
         {"sink", moment_sink, 0, 30 * (8 + 1)}};
     for (const Expected& expected : all) {
         const Operations found = make(expected.spec)->operations(expected.moment, work);

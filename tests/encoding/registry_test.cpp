@@ -35,7 +35,7 @@ TEST(Registry, SaysWhatEncodingsAre) {
                                                   "alibi", "rotate-stretch", "sandwich"};
     std::istringstream acting(R"(none 0 sinusoidal embed learned embed segment embed rotate-stretch embed rope rotate
         xpos rotate alibi bias t5 bias kerple bias sandwich bias fire bias forget observe+bias sink sink shaw bias+mix
-        transformer-xl rotate+bias deberta rotate+bias cope rescore)");
+        transformer-xl rotate+bias deberta rotate+bias cope rescore relative-logits observe+bias)");
     for (std::string name, moments; acting >> name >> moments;) {
         SCOPED_TRACE(name);
         const std::unique_ptr<Encoding> made = example_of(find_encoding(name));

@@ -62,7 +62,8 @@ inline std::vector<std::string> encoding_variants() {
         transformer-xl:width=10 transformer-xl:width=300 deberta:span=1 deberta:span=4,terms=c2p
         deberta:span=2,terms=p2c cope:positions=1 cope:positions=3 cope:positions=300 pattern(none,(shaw:clip=3))+rope
         forget+cope+alibi forget:start=5 sinusoidal:columns=4 sinusoidal:columns=7,layout=halves dpb:width=5,depth=1
-        dpb:width=70,distance=linear path:rank=3,kernel=1 path:rank=5,kernel=4 path+forget wall+alibi pope:theta=50)");
+        dpb:width=70,distance=linear path:rank=3,kernel=1 path:rank=5,kernel=4 path+forget wall+alibi pope:theta=50
+        relative-logits:rank=3,extent=40 forget+relative-logits:extent=1)");
 }
 
 inline std::vector<EncodingCase> encoding_cases() {

@@ -185,6 +185,8 @@ TEST(EncodingShowsItsParts, Tensors) {
         expect_rows(power ? "kerple:kernel=power" : "kerple", "parameters", 0,
                     [&](const Subject& s, int i, int j) { return (j == 0 ? a : b)(s, i, j); });
     }
+    expect_rows("relative-logits:extent=9", "table", 0,
+                [](const Subject& s, int i, int j) { return tensor_of(s, "relative-logits.layers.1.table").at(j, i); });
     expect_rows("forget", "table", 0, [](const Subject& s, int i, int j) {
         const double bias = tensor_of(s, "forget.layers.1.gate.bias").at(0, i);
         return j == 0 ? bias : 1 / (1 + std::exp(-bias));
@@ -242,7 +244,8 @@ TEST(EncodingShowsItsParts, RefusesWhatIsMissing) {
         return code_of([&] { encoding.table(request); }) == ErrorCode::usage;
     };
     for (const std::string& spec :
-         words_of("alibi:trained=yes kerple fire forget sink cope shaw deberta transformer-xl t5 learned segment")) {
+         words_of("alibi:trained=yes kerple fire forget sink cope shaw deberta transformer-xl t5 learned segment "
+                  "relative-logits")) {
         const Subject subject({spec, even_dims});
         const Encoding& encoding = *subject.stack.items()[0];
         const auto bare = std::move(make_encodings(spec, even_dims).at(0));

@@ -8,6 +8,15 @@
 
 namespace ordo {
 
+void project(View x, View weight, View z) {
+    constexpr int strip = 16;
+    parallel_for((x.rows + strip - 1) / strip, 1, [&](std::ptrdiff_t i) {
+        const int first = static_cast<int>(i) * strip;
+        kernels().dots(std::min(strip, x.rows - first), weight.rows, weight.cols, weight.data, weight.stride,
+                       x.row(first), x.stride, z.row(first), z.stride);
+    });
+}
+
 // d W += dz^T x;  dx += dz W. The strips do not depend on the threads.
 void projection_backward(View dz, int step, View x, View weight, View d_weight, View dx) {
     constexpr int strip = 64;
