@@ -70,7 +70,7 @@ public:
     // which OwnEncoding finds. Throws Error(usage) for an object that was in none, or only by a pointer to a base.
     virtual unsigned moments() const;
     // The moments that have a backward pass, likewise. Training needs it for each of moments(), or throws before the
-    // first step. If no tensor is trained, SINK needs none, nor does BIAS if reads() is 0.
+    // first step. If no tensor is trained and reads() is 0, BIAS needs none, nor does SINK without RESCORE.
     virtual unsigned gradients() const;
 
     // EMBED: changes x [n, d] in place, before the first layer.
@@ -78,12 +78,15 @@ public:
     // dx [n, d] holds the gradient of the output, and is replaced by that of the input. x is the input of embed().
     virtual void embed_backward(View dx, View x, const TokenRows&, const Gradients&) const;
 
-    // ROTATE: changes x [n, n_heads * e] in place: the queries or keys of all or some heads of one layer.
+    // ROTATE: changes x [n, n_heads * e] in place: rows of some heads of one layer, in a role for which rotates().
     virtual void rotate(View /*x*/, const HeadRows&) const {}
     // dx holds the gradient of the output, and is replaced by that of the input. x is the output of rotate().
     virtual void rotate_backward(View dx, View x, const HeadRows&, const Gradients&) const;
-    // False if rotate() leaves the rows of this role unchanged.
-    virtual bool rotates(Role) const { return (moments() & moment_rotate) != 0; }
+    // The roles in which rows are rotated. By default queries and keys, if the encoding acts at ROTATE.
+    virtual bool rotates(Role) const;
+    // True if rotate() only multiplies each query by a factor of its layer, head and position. In a layer such
+    // encodings may act beside the one that rotates, after it.
+    virtual bool scales_queries() const { return false; }
 
     // BIAS: adds to scores [n_queries, n_keys] of one head, which are scaled and capped. They may include entries that
     // the mask hides; these are ignored afterwards.
@@ -93,14 +96,16 @@ public:
 
     // OBSERVE: reads x [n, d], the input of a layer's attention, and writes state [n, state_floats()], which the cache
     // keeps with the token. before: the state of the token before the first row, or null at the start of a sequence. A
-    // pass makes one call for each sequence and layer, with all its rows of that sequence in order.
+    // pass makes one call for each sequence and layer, with all its rows of that sequence in order. With
+    // reads_query_state alone the cache keeps nothing, and before is null.
     virtual void observe(View /*x*/, int /*layer*/, Positions, const float* /*before*/, View /*state*/) const {}
     // Takes a whole sequence, and adds to dx. It may overwrite d_state [n, state_floats()], the gradient of the state.
     virtual void observe_backward(View d_state, View x, int layer, Positions, View state, View dx,
                                   const Gradients&) const;
     virtual int state_floats() const { return 0; }
 
-    // RESCORE: changes scores [1, n_keys] in place, after BIAS: one query and all the keys that it may see.
+    // RESCORE: changes scores [1, n_keys] in place, after BIAS: one query and all the keys that it may see. A score of
+    // -infinity hides its key. A row without any key has the output 0.
     virtual void rescore(View /*scores*/, const Tile&) const {}
     // d_scores holds the gradient of the output, and is replaced by that of the input, which is in scores.
     virtual void rescore_backward(View d_scores, View scores, const Tile&, const Gradients&) const;
@@ -111,11 +116,12 @@ public:
     // Adds to d_weights.
     virtual void mix_backward(View d_out, View weights, View d_weights, const Tile&, const Gradients&) const;
 
-    // SINK: returns a logit that counts in the denominator of a head's softmax, and that has no value vector.
-    virtual float sink(int /*layer*/, int /*head*/) const { return -std::numeric_limits<float>::infinity(); }
-    virtual void sink_backward(int layer, int head, float d_sink, const Gradients&) const;
+    // SINK: returns a logit that counts in the denominator of a query's softmax, and that has no value vector. The tile
+    // has that query and no keys.
+    virtual float sink(const Tile&) const { return -std::numeric_limits<float>::infinity(); }
+    virtual void sink_backward(float d_sink, const Tile&, const Gradients&) const;
 
-    // The parts of a Tile that BIAS, RESCORE and MIX read: a set of Reads bits.
+    // The parts of a Tile that BIAS, RESCORE, MIX and SINK read, and the state for ROTATE: a set of Reads bits.
     virtual unsigned reads() const { return 0; }
 
     // Tensors stored with the weights. bind() passes them in the same order (rank 1 as one row), once for each layer in
@@ -150,8 +156,10 @@ public:
 
     // ---- For one encoding, or few --------------------------------------------------------------
 
+    // The moments at which no other encoding of the layer may act: a set of Moment bits.
+    virtual unsigned alone_at() const { return 0; }
     // Whether a cache may renumber its tokens. True by default if nothing in a cache depends on an absolute position:
-    // no key is rotated, no state observed, no absolute position added to the embedding.
+    // no key, value or output is rotated, no state kept, no absolute position added to the embedding.
     virtual bool can_move_keys() const;
     // Subtracts `by` from the positions of keys that are already rotated, in place (rope, xpos).
     virtual void move_keys(View /*keys*/, const HeadRows&, int /*by*/) const {}

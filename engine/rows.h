@@ -121,17 +121,19 @@ struct TokenRows {
     int to_come = 0;
 };
 
-enum class Role { query, key };
-// Some heads of a layer, for ROTATE. The role says whether they are query heads or key/value heads.
+// Rows on which ROTATE acts: queries, keys and values before the cache stores them, and a head's output after MIX.
+enum class Role { query, key, value, output };
+// Some heads of a layer, for ROTATE. Queries and outputs have the query heads, keys and values the key/value heads.
 struct HeadRows {
     int layer = 0;
     int first_head = 0, n_heads = 0; // x holds these heads next to each other, [n, n_heads * e]
     Role role = Role::query;
     Positions positions = {}; // one for each row
+    View state = {};          // [n, state_floats()], as OBSERVE wrote it; no data unless reads() names a state
 };
 
-// The parts of a Tile that an encoding reads besides positions. Only the parts that it reads cost time.
-// reads_query_state: the state of queries, but not that of keys.
+// The parts that an encoding reads besides positions. Only the parts that it reads cost time. reads_query_state stands
+// for the state of the rows of a pass, without that of earlier keys. Then the cache does not keep the state.
 enum Reads : unsigned { reads_queries = 1, reads_keys = 2, reads_state = 4, reads_query_state = 8 };
 
 // Some queries of one head, and keys of the same sequence that they attend to, for BIAS, RESCORE and MIX. The queries
@@ -144,12 +146,15 @@ struct Tile {
     View q = {};                           // [n_queries, e], as after ROTATE
     View k = {};                           // [n_keys, e], as after ROTATE
     View query_state = {}, key_state = {}; // [n, state_floats()], as OBSERVE wrote them
+    // Of an encoding with RESCORE and SINK: a number that RESCORE writes and SINK of the same query reads.
+    float* rescored = nullptr;
 };
 
 // The gradients to which a backward pass adds. A view that the moment does not read has no data.
 struct Gradients {
     View q = {}, k = {}, query_state = {}, key_state = {}; // of a Tile
     View state = {};                                       // ROTATE: of the states of its rows
+    float* rescored = nullptr;                             // of Tile::rescored: SINK adds to it, RESCORE reads it
     std::span<const View> tensors = {}; // one for each of tensors(); if per layer, of the call's layer
 };
 

@@ -38,8 +38,9 @@ public:
     // states: as observe() returned them, or empty.
     void rotate(reference::Vector& x, std::size_t i, Role role, int head, const Vectors& states = {}) const {
         for (std::size_t n = 0; n < oracles_.size(); ++n)
-            oracles_[n]->rotate_with(x, places_[i], states.empty() ? reference::Vector() : columns(states[i], n), role,
-                                     layer_, head);
+            if (oracles_[n]->rotates(role))
+                oracles_[n]->rotate_with(x, places_[i], states.empty() ? reference::Vector() : columns(states[i], n),
+                                         role, layer_, head);
     }
 
     // The inputs of bias, rescore and mix.
@@ -54,7 +55,7 @@ public:
     }
     // row: the scores of the first keys. Returns the logit of the sinks.
     double rescore(reference::Vector& row, const reference::Head& of, const Sequence& s, std::size_t i) const {
-        double sinks = 0;
+        reference::Vector sinks;
         for (std::size_t n = 0; n < oracles_.size(); ++n) {
             Vectors states;
             for (std::size_t j = 0; j < std::max(row.size(), i + 1); ++j) states.push_back(columns(s.states[j], n));
@@ -63,10 +64,18 @@ public:
             };
             reference::ScoreRow at{of, side(s.q, i), {}, i};
             for (std::size_t j = 0; j < row.size(); ++j) at.keys.push_back(side(s.k, j));
-            sinks += std::exp(oracles_[n]->sink_of(at, row));
+            sinks.push_back(oracles_[n]->sink_of(at, row));
             oracles_[n]->rescore_row(row, at);
         }
-        return std::log(sinks);
+        const double top = *std::max_element(sinks.begin(), sinks.end());
+        double sum = 0;
+        for (const double sink : sinks) sum += std::exp(sink - top);
+        return std::isinf(top) ? top : top + std::log(sum);
+    }
+    // The logit of the sinks of encodings without rescore().
+    double sink(const reference::Head& of, const Sequence& s, std::size_t i) const {
+        reference::Vector none;
+        return rescore(none, of, s, i);
     }
     void mix(reference::Vector& out, double weight, const reference::Head& of, const Sequence& s, std::size_t i,
              std::size_t j) const {

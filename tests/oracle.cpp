@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tests/oracle.h"
 
+#include <algorithm>
 #include <cstdlib>
 
 namespace ordo::reference {
@@ -115,6 +116,7 @@ std::vector<const Oracle*> Oracles::layer(int layer) const {
     for (const std::vector<Sum>& elements : terms_)
         for (const std::size_t item : elements[static_cast<std::size_t>(layer) % elements.size()])
             out.push_back(items_[item].get());
+    std::stable_partition(out.begin(), out.end(), [](const Oracle* one) { return !one->scales_queries(); });
     return out;
 }
 

@@ -83,7 +83,11 @@ public:
     }
     // Mixes the rows [d] of one sequence with the rows before them.
     virtual void shift(std::vector<Vector>& /*rows*/, Stage, int /*layer*/) const {}
-    // Changes one head's query or key x [e].
+    // True if rotate() only multiplies queries. It then acts after those of other encodings.
+    virtual bool scales_queries() const { return false; }
+    // The roles in which rows are rotated.
+    virtual bool rotates(Role role) const { return role == Role::query || role == Role::key; }
+    // Changes one head's query, key, value or output x [e].
     virtual void rotate(Vector& /*x*/, const Place&, Role, int /*layer*/, int /*head*/) const {}
     // The same for an encoding that reads the state of the token.
     virtual void rotate_with(Vector& x, const Place& at, const Vector& /*state*/, Role role, int layer,

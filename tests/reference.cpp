@@ -258,16 +258,22 @@ Matrix Transformer::queries_keys_values(const Matrix& x, const std::string& name
     return qkv;
 }
 
-// All tokens as one head's queries or keys: columns [first, first + d_head), rotated.
+void Transformer::rotate(Vector& x, std::size_t token, Role role, const Head& of, const Input& in,
+                         const States& states) const {
+    const std::vector<const Oracle*> encodings = oracles_.layer(of.layer);
+    for (std::size_t n = 0; n < encodings.size(); ++n)
+        if (encodings[n]->rotates(role))
+            encodings[n]->rotate_with(x, in.place(static_cast<int>(token)), states[n][token], role, of.layer, of.head);
+}
+
+// All tokens as one head's queries, keys or values: columns [first, first + d_head), rotated.
 std::vector<Vector> Transformer::rotated(const Matrix& qkv, int first, Role role, const Head& of, const Input& in,
                                          const States& states) const {
-    const std::vector<const Oracle*> encodings = oracles_.layer(of.layer);
     std::vector<Vector> all;
     for (int i = 0; i < qkv.rows; ++i) {
         Vector x(static_cast<std::size_t>(b_.d_head));
         for (int j = 0; j < b_.d_head; ++j) x[j] = qkv.at(i, first + j);
-        for (std::size_t n = 0; n < encodings.size(); ++n)
-            encodings[n]->rotate_with(x, in.place(i), states[n][i], role, of.layer, of.head);
+        rotate(x, static_cast<std::size_t>(i), role, of, in, states);
         all.push_back(x);
     }
     return all;
@@ -302,7 +308,8 @@ Transformer::HeadInput Transformer::head_input(const Matrix& x, int layer, int h
     return of;
 }
 
-// The softmax over the keys visible to query i, in order. With sinks it sums to less than one.
+// The softmax over the keys visible to query i, in order. With sinks it sums to less than one. A row whose scores are
+// all -infinity is 0.
 Vector Transformer::weights(const HeadInput& in, std::size_t i, const std::vector<std::size_t>& seen) const {
     const std::vector<const Oracle*> encodings = oracles_.layer(in.head.layer);
     Vector row;
@@ -325,6 +332,7 @@ Vector Transformer::weights(const HeadInput& in, std::size_t i, const std::vecto
     }
     double top = *std::max_element(row.begin(), row.end()), total = 0;
     for (const double sink : sinks) top = std::max(top, sink);
+    if (top == -std::numeric_limits<double>::infinity()) return Vector(row.size());
     for (double& score : row) total += score = std::exp(score - top);
     for (const double sink : sinks) total += std::exp(sink - top);
     for (double& weight : row) weight /= total;
@@ -342,16 +350,18 @@ Matrix Transformer::attention(const Matrix& x, int layer, const Input& in) const
     for (int head = 0; head < b_.n_heads; ++head) {
         const int v_first = (b_.n_heads + b_.n_kv_heads + head / group) * e;
         const HeadInput of = head_input(x, layer, head, in, states);
+        const std::vector<Vector> values = rotated(qkv, v_first, Role::value, {layer, head / group}, in, states);
         for (int i = 0; i < n; ++i) {
             const std::vector<std::size_t> seen = seen_by(plan, i, in);
             const auto query = static_cast<std::size_t>(i);
             const Vector p = weights(of, query, seen);
             Vector mixed(static_cast<std::size_t>(e));
             for (std::size_t s = 0; s < seen.size(); ++s) {
-                for (int l = 0; l < e; ++l) mixed[l] += p[s] * qkv.at(static_cast<int>(seen[s]), v_first + l);
+                for (int l = 0; l < e; ++l) mixed[l] += p[s] * values[seen[s]][l];
                 for (std::size_t m = 0; m < encodings.size(); ++m)
                     encodings[m]->mix(mixed, p[s], of.head, of.query(m, query), of.key(m, seen[s]));
             }
+            rotate(mixed, query, Role::output, {layer, head}, in, states);
             for (int l = 0; l < e; ++l) out.at(i, head * e + l) = mixed[l];
         }
     }

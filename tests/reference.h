@@ -74,6 +74,8 @@ private:
     // of: the layer, and the head among those of the role.
     std::vector<Vector> rotated(const Matrix& qkv, int first, Role role, const Head& of, const Input& in,
                                 const States& states) const;
+    // Rotates a row of one head.
+    void rotate(Vector& x, std::size_t token, Role role, const Head& of, const Input& in, const States& states) const;
     Matrix shifted(const Matrix& x, Stage stage, int layer, const Input& in) const;
     States observed(const Matrix& x, int layer, const Input& in) const;
     HeadInput head_input(const Matrix& x, int layer, int head, const Input& in, const States& states) const;

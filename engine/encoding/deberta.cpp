@@ -32,8 +32,8 @@ public:
         return all;
     }
     bool rotates(Role role) const override { return role == Role::query; }
-    void rotate(View x, const HeadRows& rows) const override { scale(x, rows.role); }
-    void rotate_backward(View dx, View, const HeadRows& r, const Gradients&) const override { scale(dx, r.role); }
+    void rotate(View x, const HeadRows&) const override { scale(x); }
+    void rotate_backward(View dx, View, const HeadRows&, const Gradients&) const override { scale(dx); }
     void bias(View scores, const Tile& tile) const override {
         if (c2p()) add_products(0, tile.scale, scores, tile);
         if (p2c()) add_products(c2p() ? 1 : 0, tile.scale * factor(), scores, tile);
@@ -56,9 +56,8 @@ private:
     bool c2p() const { return terms_ != Terms::p2c; }
     bool p2c() const { return terms_ != Terms::c2p; }
     float factor() const { return static_cast<float>(1 / std::sqrt(1.0 + (c2p() ? 1 : 0) + (p2c() ? 1 : 0))); }
-    void scale(View x, Role role) const {
-        if (role == Role::query)
-            for (int i = 0; i < x.rows; ++i) kernels().scale(x.cols, factor(), x.row(i));
+    void scale(View x) const {
+        for (int i = 0; i < x.rows; ++i) kernels().scale(x.cols, factor(), x.row(i));
     }
 
     enum class Terms { both, c2p, p2c };

@@ -56,7 +56,6 @@ public:
         projection_backward(d_state, 1, x, tensor(slot(layer), 0), grads.tensors[0], dx);
     }
 
-    bool can_move_keys() const override { return true; } // keys hold nothing of this
     void bias(View scores, const Tile& tile) const override {
         tables_[slot(tile.layer)].add_products(1, mixture(tile.query_state, tile), tile, scores);
     }

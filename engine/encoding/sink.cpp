@@ -16,9 +16,9 @@ class Sink final : public RegisteredEncoding {
 public:
     using RegisteredEncoding::RegisteredEncoding;
     std::vector<TensorSpec> tensors() const override { return {per_head("logit", InitialValues::constant(0))}; }
-    float sink(int layer, int head) const override { return at(slot(layer), 0, head); }
-    void sink_backward(int, int head, float d_sink, const Gradients& grads) const override {
-        grads.tensors[0].row(0)[head] += d_sink;
+    float sink(const Tile& query) const override { return at(slot(query.layer), 0, query.head); }
+    void sink_backward(float d_sink, const Tile& query, const Gradients& grads) const override {
+        grads.tensors[0].row(0)[query.head] += d_sink;
     }
     Operations operations(Moment moment, const Work& work) const override {
         return {.others = moment == moment_sink ? (operations_of_function + 1) * work.query_rows : 0};

@@ -51,15 +51,14 @@ public:
     void prepare(int n_positions) override;
 
     bool rotates(Role role) const override { return role == Role::query; }
+    unsigned alone_at() const override { return moment_rotate; } // BIAS takes u from the queries again
     void rotate(View x, const HeadRows& rows) const override {
-        if (rows.role != Role::query) return;
         const View u = tensor(slot(rows.layer), 1);
         for (int i = 0; i < x.rows; ++i)
             for (int h = 0; h < rows.n_heads; ++h)
                 kernels().add(u.cols, u.row(rows.first_head + h), x.row(i) + h * u.cols);
     }
     void rotate_backward(View dx, View, const HeadRows& rows, const Gradients& grads) const override {
-        if (rows.role != Role::query) return;
         const View du = grads.tensors[1];
         for (int i = 0; i < dx.rows; ++i)
             for (int h = 0; h < rows.n_heads; ++h)

@@ -63,7 +63,8 @@ std::vector<AttentionShape> attention_shapes(std::span<const Program> programs) 
 
 // ---- Scratch -------------------------------------------------------------------------------------
 
-AttentionScratch::AttentionScratch(std::span<const AttentionShape> shapes, unsigned reads, int capacity)
+AttentionScratch::AttentionScratch(std::span<const AttentionShape> shapes, unsigned reads, int capacity,
+                                   std::size_t passing_floats)
     : query_bytes_(query_bytes(shapes)), slots_(thread_count()), columns_(columns_for(shapes, capacity)),
       spans_(spans_for(columns_, capacity)), d_head_(shapes.front().d_head) {
     const auto slots = static_cast<std::size_t>(slots_), columns = slots * static_cast<std::size_t>(columns_);
@@ -75,6 +76,7 @@ AttentionScratch::AttentionScratch(std::span<const AttentionShape> shapes, unsig
                       of_spans = rows * static_cast<std::size_t>(spans_);
     averages_ = Buffer<float>(of_spans * static_cast<std::size_t>(d_head_), Contents::any);
     weights_ = Buffer<float>(of_spans, Contents::any);
+    states_ = Buffer<float>(passing_floats, Contents::any);
 }
 
 View AttentionScratch::averages(int first, int rows, int span) {
@@ -107,9 +109,9 @@ namespace {
 // The rows of one sequence, which begin at row `top` of qkv and out.
 class PartJob {
 public:
-    PartJob(const AttentionLayer& layer, const Part& part, int number, int top, View qkv, View out)
+    PartJob(const AttentionLayer& layer, const Part& part, int number, int top, View qkv, View states, View out)
         : tile_{layer, part, cols_of(rows_of(qkv, top, part.rows), 0, layer.shape.n_heads * layer.shape.d_head),
-                rows_of(out, top, part.rows)},
+                rows_of(out, top, part.rows), states.data ? rows_of(states, top, part.rows) : View{}},
           qkv_(rows_of(qkv, top, part.rows)), group_(layer.shape.n_heads / layer.shape.n_kv_heads), number_(number) {}
 
     // Encodes the positions of the queries and keys of some rows and key/value heads, and stores keys and values in the
@@ -127,15 +129,17 @@ public:
         const int layer = tile_.layer.index;
         if (encodings.moments() & moment_rotate) {
             const Positions at = part.cache->positions(part.first + row, rows);
-            encodings.rotate(q, {layer, kv_head * group_, heads * group_, Role::query, at});
-            encodings.rotate(k, {layer, kv_head, heads, Role::key, at});
+            const View state = tile_.states_of(row, rows);
+            encodings.rotate(q, {layer, kv_head * group_, heads * group_, Role::query, at, state});
+            encodings.rotate(k, {layer, kv_head, heads, Role::key, at, state});
+            if (encodings.rotates(Role::value)) encodings.rotate(v, {layer, kv_head, heads, Role::value, at, state});
         }
         part.cache->store(layer, kv_head, part.first + row, k, v);
     }
 
     // Computes a tile of queries of one head.
     void gather(int row, int rows, int head, AttentionScratch& scratch, int slot) const {
-        tile_.run({head, 1, row, rows}, scratch, slot);
+        run({head, 1, row, rows}, scratch, slot);
     }
 
     // For a single row: the number of chunks of its keys that threads may share.
@@ -145,16 +149,32 @@ public:
     }
     void combine(int head, AttentionScratch& scratch, int slot) const {
         tile_.combine({head, 1, 0, 1}, 0, row_of(head), scratch, slot);
+        leave({head, 1, 0, 1});
     }
 
     // Computes one row's query heads that share a key/value head, from start to end.
     void decode(int kv_head, AttentionScratch& scratch, int slot) const {
         enter(0, 1, kv_head, 1);
         for (int head = 0; head < group_; head += AttentionScratch::tile)
-            tile_.run({kv_head * group_ + head, std::min(AttentionScratch::tile, group_ - head), 0, 1}, scratch, slot);
+            run({kv_head * group_ + head, std::min(AttentionScratch::tile, group_ - head), 0, 1}, scratch, slot);
     }
 
 private:
+    void run(const Queries& some, AttentionScratch& scratch, int slot) const {
+        tile_.run(some, scratch, slot);
+        leave(some);
+    }
+    // Encodes the positions of outputs.
+    void leave(const Queries& some) const {
+        const LayerEncodings& encodings = tile_.layer.encodings;
+        if (!encodings.rotates(Role::output)) return;
+        const int e = tile_.shape().d_head;
+        const Part& part = tile_.part;
+        encodings.rotate(cols_of(rows_of(tile_.out, some.row, some.rows), some.head * e, some.heads * e),
+                         {tile_.layer.index, some.head, some.heads, Role::output,
+                          part.cache->positions(part.first + some.row, some.rows),
+                          tile_.states_of(some.row, some.rows)});
+    }
     int row_of(int head) const { return number_ * tile_.shape().n_heads + head; }
 
     TileJob tile_;
@@ -164,10 +184,11 @@ private:
 };
 
 // For sequences with one row each.
-void decode(const AttentionLayer& layer, std::span<const Part> parts, View qkv, AttentionScratch& scratch, View out) {
+void decode(const AttentionLayer& layer, std::span<const Part> parts, View qkv, View states, AttentionScratch& scratch,
+            View out) {
     const auto job = [&](std::ptrdiff_t row) {
         const int i = static_cast<int>(row);
-        return PartJob(layer, parts[row], i, i, qkv, out);
+        return PartJob(layer, parts[row], i, i, qkv, states, out);
     };
     const std::ptrdiff_t n = qkv.rows, kv_heads = layer.shape.n_kv_heads, heads = layer.shape.n_heads;
     int most_spans = 0;
@@ -197,14 +218,20 @@ void decode(const AttentionLayer& layer, std::span<const Part> parts, View qkv, 
     });
 }
 
-// Running sums need the tokens in order, so each sequence has one thread.
-void observe(const AttentionLayer& layer, std::span<const Part> parts, View normed) {
+// Running sums need the tokens in order, so each sequence has one thread. states: of all rows, or no data if the cache
+// keeps them.
+void observe(const AttentionLayer& layer, std::span<const Part> parts, View normed, View states) {
     parallel_for(static_cast<std::ptrdiff_t>(parts.size()), 1, [&](std::ptrdiff_t i) {
         const Part& part = parts[i];
+        const int top = static_cast<int>(i) * part.rows;
         const View before = part.first == 0 ? View{} : part.cache->state(layer.index, part.first - 1, 1);
-        layer.encodings.observe(rows_of(normed, static_cast<int>(i) * part.rows, part.rows),
-                                part.cache->positions(part.first, part.rows), before.data,
-                                part.cache->state(layer.index, part.first, part.rows));
+        const View kept = part.cache->state(layer.index, part.first, part.rows);
+        const View own = states.data ? rows_of(states, top, part.rows) : kept;
+        layer.encodings.observe(rows_of(normed, top, part.rows), part.cache->positions(part.first, part.rows),
+                                before.data, own);
+        if (!states.data) return;
+        for (int row = 0; row < part.rows; ++row)
+            std::copy_n(own.row(row), layer.encodings.kept_floats(), kept.row(row));
     });
 }
 
@@ -212,12 +239,16 @@ void observe(const AttentionLayer& layer, std::span<const Part> parts, View norm
 
 void attention(const AttentionLayer& layer, std::span<const Part> parts, View qkv, View normed,
                AttentionScratch& scratch, View out) {
-    if (layer.encodings.moments() & moment_observe) observe(layer, parts, normed);
+    const LayerEncodings& encodings = layer.encodings;
+    const View states = encodings.kept_floats() < encodings.state_floats()
+                            ? scratch.states(qkv.rows, encodings.state_floats())
+                            : View{};
+    if (encodings.moments() & moment_observe) observe(layer, parts, normed, states);
     const int n = parts.front().rows; // of each sequence
-    if (n == 1) return decode(layer, parts, qkv, scratch, out);
+    if (n == 1) return decode(layer, parts, qkv, states, scratch, out);
     const auto job = [&](std::ptrdiff_t part) {
         const int i = static_cast<int>(part);
-        return PartJob(layer, parts[part], i, i * n, qkv, out);
+        return PartJob(layer, parts[part], i, i * n, qkv, states, out);
     };
     const auto count = static_cast<std::ptrdiff_t>(parts.size());
     constexpr int rows_at_once = 16;

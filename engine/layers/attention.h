@@ -50,8 +50,10 @@ public:
 
     AttentionScratch() = default;
     // For any layer of a model. Takes the shapes of the layers, the values that their encodings read (bits of Reads),
-    // and the current number of threads, which is then the maximum.
-    AttentionScratch(std::span<const AttentionShape> shapes, unsigned reads, int capacity);
+    // and the current number of threads, which is then the maximum. passing_floats: the most floats of the states of a
+    // pass's rows in a layer whose encodings have states that the cache does not keep.
+    AttentionScratch(std::span<const AttentionShape> shapes, unsigned reads, int capacity,
+                     std::size_t passing_floats = 0);
 
     int slots() const { return slots_; }
     View scores(int slot, int rows, int keys);                          // rows of `keys` in whole vectors
@@ -63,6 +65,10 @@ public:
     // `tile` rows from slot * tile on.
     View averages(int first, int rows, int span);
     float* weights(int row);
+    // [rows, floats], the states of a pass's rows; no data if the cache keeps all states.
+    View states(int rows, int floats) {
+        return states_.size() == 0 ? View{} : View{states_.data(), rows, floats, floats};
+    }
 
 private:
     // The distance between rows of scores depends on the number of keys, and chunks are further apart than rows. A
@@ -73,14 +79,15 @@ private:
     Buffer<std::byte> queries_;   // [slots, query_bytes]
     Buffer<float> averages_;      // [spans, rows, d_head]
     Buffer<float> weights_;       // [rows, spans]
+    Buffer<float> states_;        // of the rows of a pass
     std::size_t query_bytes_ = 0; // in whole lines of a cache
     int slots_ = 1, columns_ = 0, spans_ = 0, d_head_ = 0, rows_ = 0;
 };
 
 // qkv [n, (n_heads + 2 n_kv_heads) * d_head] holds the queries, then keys, then values of the rows. All sequences of
 // the batch have equally many rows, one sequence after another. The caches hold the tokens' positions. Lets encodings
-// observe `normed` [n, d_model], rotates queries and keys in place, caches keys and values, and writes the weighted
-// sums of values to out [n, n_heads * d_head].
+// observe `normed` [n, d_model], rotates queries, keys and values in place, caches keys and values, and writes the
+// weighted sums of values to out [n, n_heads * d_head], rotated where an encoding does so.
 // A query attends to a long sequence in chunks of 1,024 keys, which begin at multiples of 1,024. Their averages are
 // then weighted against each other, as in Flash-Decoding (Dao et al. 2023). If a single query has fewer heads than
 // there are threads, threads share its chunks. The result depends on the query's index alone, not on the rest of the
@@ -123,10 +130,11 @@ private:
     Buffer<float> scratch_, tensors_, states_;
 };
 
-// For whole sequences, after attention() of the same rows: with qkv rotated, out, and the caches unchanged. Overwrites
-// d_qkv with the gradient of qkv before its rotation. If encodings observe, adds the gradient of normed to d_normed [n,
-// d_model]. grads: of the layer's encodings. The scores are recomputed: no [length, length] matrix is stored beyond its
-// tile. The bits are the same for any number of threads.
+// For whole sequences, after attention() of the same rows: with qkv rotated, out, and the caches unchanged, which keep
+// all states. Overwrites d_qkv with the gradient of qkv before its rotation. If encodings observe, adds the gradient of
+// normed to d_normed [n, d_model]. If they rotate outputs, d_out becomes the gradient before that. grads: of the
+// layer's encodings. The scores are recomputed: no [length, length] matrix is stored beyond its tile. The bits are the
+// same for any number of threads.
 void attention_backward(const AttentionLayer& layer, std::span<const Part> parts, View qkv, View normed, View out,
                         View d_out, AttentionGradient& gradient, View d_qkv, View d_normed,
                         const TensorGradients& grads);

@@ -70,6 +70,17 @@ Read read_of(const AttentionShape& shape, View q, View memory) {
     return {q, cols_of(memory, 0, kv), cols_of(memory, kv, kv)};
 }
 
+// Row i of a tile's gradient, with the keys [first, first + count).
+Gradients row_of(const Gradients& gradient, int i, int first, int count) {
+    Gradients own = gradient;
+    own.q = rows_of(gradient.q, i, 1);
+    own.k = rows_of(gradient.k, first, count);
+    if (own.query_state.data) own.query_state = rows_of(gradient.query_state, i, 1);
+    if (own.key_state.data) own.key_state = rows_of(gradient.key_state, first, count);
+    if (own.rescored) own.rescored += i;
+    return own;
+}
+
 // One item: the query heads of a sequence that share a key/value head.
 class Item {
 public:
@@ -116,22 +127,28 @@ private:
                    d_values = rows_of(d_values_, keys.first, n);
         const Tile t = job_.tile({head, 1, row, rows}, keys,
                                  encodings.reads() & reads_keys ? view(s_.keys + keys.first * e, n, e) : View{});
-        const Gradients gradient{dq, d_keys, state_rows(row, rows), state_rows(keys.first, n)};
+        float rescored[tile_rows], d_rescored[tile_rows] = {}; // for the sink of each row
+        const bool passes = job_.passes_rescored();
+        const Gradients gradient{.q = dq,
+                                 .k = d_keys,
+                                 .query_state = state_rows(row, rows),
+                                 .key_state = state_rows(keys.first, n),
+                                 .rescored = passes ? d_rescored : nullptr};
 
         job_.products({head, 1, row, rows}, keys, nullptr, weights); // a cache of f32 needs no memory
         if (shape_.softcap != 0) copy(weights, s_.capped);
         if (job_.moments() & moment_bias) encodings.bias(weights, t);
         if (job_.moments() & moment_rescore) {
             copy(weights, s_.unscored);
-            job_.rescore(weights, row, t);
+            job_.rescore(weights, row, t, passes ? rescored : nullptr);
         }
-        job_.normalise({head, 1, row, rows}, keys, weights);
+        job_.normalise({head, 1, row, rows}, keys, weights, passes ? rescored : nullptr);
 
         k.product(rows, padded(n), e, 1, d_o.data, d_o.stride, 1, s_.values_t + keys.first, stride_, 0, s_.d_weights,
                   stride_);
         if (job_.moments() & moment_mix) encodings.mix_backward(d_o, weights, d_weights, t, gradient, grads_);
         k.product(n, e, rows, 1, s_.weights, 1, stride_, d_o.data, d_o.stride, 1, d_values.data, d_values.stride);
-        through_softmax(head, row, weights, d_weights);
+        through_softmax(head, row, weights, d_weights, gradient, passes ? rescored : nullptr);
         const View d_scores = d_weights;
         if (job_.moments() & moment_rescore) through_rescore(row, t, gradient, d_scores);
         if (job_.moments() & moment_bias) encodings.bias_backward(d_scores, t, gradient, grads_);
@@ -146,35 +163,34 @@ private:
     }
     View state_rows(int first, int count) const { return d_state_.data ? rows_of(d_state_, first, count) : View{}; }
 
-    void through_softmax(int head, int row, View weights, View d_weights) const {
+    // A rotated output is not O: D is then the sum of P (dO V^T).
+    void through_softmax(int head, int row, View weights, View d_weights, const Gradients& gradient,
+                         float* rescored) const {
         const Kernels& k = kernels();
-        const bool sink = (job_.moments() & moment_sink) != 0;
-        double d_sink = 0;
+        const LayerEncodings& encodings = job_.layer.encodings;
+        const bool sink = (job_.moments() & moment_sink) != 0, rotated = encodings.rotates(Role::output);
         for (int r = 0; r < weights.rows; ++r) {
-            const float* o = job_.gathered({head, 1, row + r, 1}).row(0);
-            const float d = k.dot(shape_.d_head, d_out_.row(row + r) + head * shape_.d_head, o);
-            const float* p = weights.row(r);
+            const float *p = weights.row(r), *o = job_.gathered({head, 1, row + r, 1}).row(0);
             float* ds = d_weights.row(r);
+            const float d = rotated ? k.dot(weights.cols, p, ds)
+                                    : k.dot(shape_.d_head, d_out_.row(row + r) + head * shape_.d_head, o);
             for (int j = 0; j < weights.cols; ++j) ds[j] = p[j] * (ds[j] - d);
             if (!sink) continue;
             double kept = 0;
             for (int j = 0; j < weights.cols; ++j) kept += p[j];
-            d_sink -= (1 - kept) * d;
+            encodings.sink_backward(static_cast<float>((kept - 1) * d),
+                                    job_.query(head, row + r, rescored ? rescored + r : nullptr),
+                                    row_of(gradient, r, 0, 0), grads_);
         }
-        if (sink) job_.layer.encodings.sink_backward(head, static_cast<float>(d_sink), grads_);
     }
     void through_rescore(int row, const Tile& t, const Gradients& gradient, View d_scores) const {
         const View unscored{s_.unscored, d_scores.rows, d_scores.cols, stride_};
         for (int i = 0; i < d_scores.rows; ++i) {
             const Tile one = job_.row_of(t, row, i);
             const int first = one.first_key - t.first_key, count = static_cast<int>(one.keys.size());
-            Gradients own = gradient;
-            own.q = rows_of(gradient.q, i, 1);
-            own.k = rows_of(gradient.k, first, count);
-            if (own.query_state.data) own.query_state = rows_of(gradient.query_state, i, 1);
-            if (own.key_state.data) own.key_state = rows_of(gradient.key_state, first, count);
             job_.layer.encodings.rescore_backward(cols_of(rows_of(d_scores, i, 1), first, count),
-                                                  cols_of(rows_of(unscored, i, 1), first, count), one, own, grads_);
+                                                  cols_of(rows_of(unscored, i, 1), first, count), one,
+                                                  row_of(gradient, i, first, count), grads_);
         }
     }
     void through_cap(View d_scores) const { // s -> cap tanh(s / cap)
@@ -213,19 +229,23 @@ void observe_backward(const AttentionLayer& layer, std::span<const Part> parts, 
     }
 }
 
-void rotate_backward(const AttentionLayer& layer, std::span<const Part> parts, View qkv, View d_qkv,
-                     const TensorGradients& grads) {
-    const AttentionShape& shape = layer.shape;
-    const int e = shape.d_head, q_width = shape.n_heads * e, kv_width = shape.n_kv_heads * e;
+// x and dx [n, heads * e]: the rows of one role, rotated. The gradient of the state is added to the first item's.
+void rotate_backward(const AttentionLayer& layer, std::span<const Part> parts, Role role, View x, View dx,
+                     AttentionGradient& gradient, const TensorGradients& grads) {
+    const LayerEncodings& encodings = layer.encodings;
+    if (!encodings.rotates(role)) return;
+    const int floats = encodings.reads_states() ? encodings.state_floats() : 0;
     for (std::size_t p = 0; p < parts.size(); ++p) {
         const Part& part = parts[p];
-        const int row = static_cast<int>(p) * part.rows;
-        const View x = rows_of(qkv, row, part.rows), dx = rows_of(d_qkv, row, part.rows);
-        const Positions at = part.cache->positions(part.first, part.rows);
-        layer.encodings.rotate_backward(cols_of(dx, 0, q_width), cols_of(x, 0, q_width),
-                                        {layer.index, 0, shape.n_heads, Role::query, at}, grads);
-        layer.encodings.rotate_backward(cols_of(dx, q_width, kv_width), cols_of(x, q_width, kv_width),
-                                        {layer.index, 0, shape.n_kv_heads, Role::key, at}, grads);
+        const int row = static_cast<int>(p) * part.rows, item = static_cast<int>(p) * layer.shape.n_kv_heads;
+        const HeadRows rows{layer.index,
+                            0,
+                            x.cols / layer.shape.d_head,
+                            role,
+                            part.cache->positions(part.first, part.rows),
+                            floats > 0 ? part.cache->state(layer.index, part.first, part.rows) : View{}};
+        encodings.rotate_backward(rows_of(dx, row, part.rows), rows_of(x, row, part.rows), rows,
+                                  floats > 0 ? view(gradient.state(item), part.rows, floats) : View{}, grads);
     }
 }
 
@@ -256,14 +276,11 @@ void run_items(const AttentionLayer& layer, std::span<const Part> parts, const R
                View out, View d_out, AttentionGradient& gradient, const TensorGradients& grads) {
     const int kv_heads = layer.shape.n_kv_heads, items = static_cast<int>(parts.size()) * kv_heads;
     const std::size_t tensor_floats = floats_of(grads);
-    const int state_floats = layer.encodings.state_floats(), length = parts.front().rows;
     parallel_for_slots(items, gradient.slots(), [&](std::ptrdiff_t i, int slot) {
         const auto item = static_cast<int>(i), p = item / kv_heads;
         const Part& part = parts[p];
         const int row = p * part.rows;
         std::fill_n(gradient.tensors(item), tensor_floats, 0.0f);
-        std::fill_n(gradient.state(item), static_cast<std::size_t>(length) * static_cast<std::size_t>(state_floats),
-                    0.0f);
         Item(layer, part, read(p), rows_of(out, row, part.rows), rows_of(d_out, row, part.rows), d(p), item % kv_heads,
              gradient, slot, gradient.state(item), laid_out(grads, gradient.tensors(item)))
             .run();
@@ -276,12 +293,23 @@ void attention_backward(const AttentionLayer& layer, std::span<const Part> parts
                         View d_out, AttentionGradient& gradient, View d_qkv, View d_normed,
                         const TensorGradients& grads) {
     const int rows = parts.front().rows, items = static_cast<int>(parts.size()) * layer.shape.n_kv_heads;
+    const LayerEncodings& encodings = layer.encodings;
+    if (encodings.state_floats() > 0)
+        parallel_for(items, 1, [&](std::ptrdiff_t item) {
+            std::fill_n(gradient.state(static_cast<int>(item)), std::ptrdiff_t{rows} * encodings.state_floats(), 0.0f);
+        });
+    rotate_backward(layer, parts, Role::output, out, d_out, gradient, grads);
     const auto of = [&](View all) {
         return [&layer, all, rows](int part) { return read_of(layer.shape, rows_of(all, part * rows, rows)); };
     };
     run_items(layer, parts, of(qkv), of(d_qkv), out, d_out, gradient, grads);
-    if (layer.encodings.moments() & moment_observe) observe_backward(layer, parts, normed, gradient, d_normed, grads);
-    if (layer.encodings.moments() & moment_rotate) rotate_backward(layer, parts, qkv, d_qkv, grads);
+    if (encodings.moments() & moment_rotate) {
+        const Read x = read_of(layer.shape, qkv), dx = read_of(layer.shape, d_qkv);
+        rotate_backward(layer, parts, Role::query, x.q, dx.q, gradient, grads);
+        rotate_backward(layer, parts, Role::key, x.k, dx.k, gradient, grads);
+        rotate_backward(layer, parts, Role::value, x.v, dx.v, gradient, grads);
+    }
+    if (encodings.moments() & moment_observe) observe_backward(layer, parts, normed, gradient, d_normed, grads);
     std::ptrdiff_t at = 0;
     for (const std::vector<View>& views : grads)
         for (const View& v : views) {

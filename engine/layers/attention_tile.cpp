@@ -21,6 +21,20 @@ KeyRange TileJob::seen(int row) const {
     return {std::max(part.cache->floor(layer.index), index + 1 - shape().window), index + 1};
 }
 
+View TileJob::states_of(int row, int rows) const {
+    if (!layer.encodings.reads_states()) return {};
+    return states.data ? rows_of(states, row, rows) : part.cache->state(layer.index, part.first + row, rows);
+}
+
+Tile TileJob::query(int head, int row, float* rescored) const {
+    Tile t{.layer = layer.index, .head = head, .scale = shape().scale, .first_query = part.first + row};
+    t.queries = part.cache->positions(part.first + row, 1);
+    t.q = queries({head, 1, row, 1});
+    t.query_state = states_of(row, 1);
+    t.rescored = rescored;
+    return t;
+}
+
 Tile TileJob::tile(const Queries& of_head, KeyRange keys, View k) const {
     const auto [head, one, row, rows] = of_head;
     Tile t{.layer = layer.index,
@@ -32,10 +46,9 @@ Tile TileJob::tile(const Queries& of_head, KeyRange keys, View k) const {
     t.keys = part.cache->positions(keys.first, keys.last - keys.first);
     t.q = queries(of_head);
     t.k = k;
-    const unsigned reads = layer.encodings.reads();
-    if (reads & (reads_state | reads_query_state))
-        t.query_state = part.cache->state(layer.index, part.first + row, rows);
-    if (reads & reads_state) t.key_state = part.cache->state(layer.index, keys.first, keys.last - keys.first);
+    t.query_state = states_of(row, rows);
+    if (layer.encodings.reads() & reads_state)
+        t.key_state = part.cache->state(layer.index, keys.first, keys.last - keys.first);
     return t;
 }
 
@@ -69,28 +82,29 @@ Tile TileJob::row_of(const Tile& t, int row, int i) const {
     return one;
 }
 
-void TileJob::rescore(View scores, int row, const Tile& t) const {
+void TileJob::rescore(View scores, int row, const Tile& t, float* rescored) const {
     for (int i = 0; i < scores.rows; ++i) {
-        const Tile one = row_of(t, row, i);
+        Tile one = row_of(t, row, i);
+        if (rescored) *(one.rescored = rescored + i) = 0;
         layer.encodings.rescore(
             cols_of(rows_of(scores, i, 1), one.first_key - t.first_key, static_cast<int>(one.keys.size())), one);
     }
 }
 
-void TileJob::share(int head, int n, int first, int last, float* row) const {
-    const float sink = moments() & moment_sink ? layer.encodings.sink(head) : -HUGE_VALF;
+void TileJob::share(int head, int query_row, float* rescored, int n, int first, int last, float* row) const {
+    const float sink = moments() & moment_sink ? layer.encodings.sink(query(head, query_row, rescored)) : -HUGE_VALF;
     if (sink == -HUGE_VALF)
         softmax_row(n, first, last, row);
     else
         kernels().scale(last - first, share_beside_sink(softmax_part(n, first, last, row), sink), row + first);
 }
 
-void TileJob::normalise(const Queries& some, KeyRange keys, View scores) const {
+void TileJob::normalise(const Queries& some, KeyRange keys, View scores, float* rescored) const {
     const int n = keys.last - keys.first;
     for (int i = 0; i < scores.rows; ++i) {
         const KeyRange own = seen(some.row_of(i));
         const int first = own.first - keys.first, last = own.last - keys.first;
-        share(some.head_of(i), n, first, last, scores.row(i));
+        share(some.head_of(i), some.row_of(i), rescored ? rescored + i : nullptr, n, first, last, scores.row(i));
         if (shows_weights())
             layer.watch->weights(layer.index, some.head_of(i), part.first + some.row_of(i), own.first,
                                  {scores.row(i) + first, static_cast<std::size_t>(last - first)});
@@ -141,13 +155,16 @@ void TileJob::run(const Queries& some, AttentionScratch& scratch, int slot) cons
     products(some, keys, scratch.queries(slot), scores);
     const View before = unbiased(scores, scratch, slot);
     const View k = gather_keys(some.head, keys, scratch, slot);
+    float numbers[AttentionScratch::tile];
+    float* const rescored = passes_rescored() ? numbers : nullptr;
     if (moments() & (moment_bias | moment_rescore))
         for_heads(some, keys, k, scores, [&](const Tile& t, View own) {
             if (moments() & moment_bias) layer.encodings.bias(own, t);
-            if (moments() & moment_rescore) rescore(own, some.row, t);
+            if (moments() & moment_rescore)
+                rescore(own, some.row, t, rescored ? rescored + (t.head - some.head) * some.rows : nullptr);
         });
     show(some, keys, before, scores);
-    normalise(some, keys, scores);
+    normalise(some, keys, scores, rescored);
     cache().multiply_values(layer.index, kv_head(some.head), keys.first, scores, gathered(some));
     if (moments() & moment_mix)
         for_heads(some, keys, k, scores, [&](const Tile& t, View own) {
@@ -191,7 +208,7 @@ void TileJob::combine(const Queries& some, int i, int of, AttentionScratch& scra
     const KeyRange own = seen(row);
     const int before = first_span(own) - first_span(seen(some.row)), spans = spans_of(own);
     float* const weights = scratch.weights(of) + before;
-    share(head, spans, 0, spans, weights);
+    share(head, row, nullptr, spans, 0, spans, weights);
     float* const to = gathered({head, 1, row, 1}).row(0);
     std::fill_n(to, shape().d_head, 0.0f);
     for (int span = 0; span < spans; ++span)

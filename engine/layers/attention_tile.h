@@ -38,11 +38,13 @@ inline float share_beside_sink(float log_sum, float sink) {
     return 1 / (1 + std::exp(sink - log_sum));
 }
 
-// The tiles of one sequence, with the queries and the output of all heads.
+// The tiles of one sequence, with the queries and the output of all heads. states: of its rows, if the cache does not
+// keep all of them.
 struct TileJob {
     const AttentionLayer& layer;
     const Part& part;
     View q, out;
+    View states = {};
 
     const AttentionShape& shape() const { return layer.shape; }
     unsigned moments() const { return layer.encodings.moments(); }
@@ -57,8 +59,12 @@ struct TileJob {
     View queries(const Queries& some) const { return part_of(q, some); }
     View gathered(const Queries& some) const { return part_of(out, some); }
 
+    // The states of some rows; no data if no encoding reads them.
+    View states_of(int row, int rows) const;
     // The tile for encodings. k: gather_keys(), which has no data if no encoding reads keys.
     Tile tile(const Queries& of_head, KeyRange keys, View k) const;
+    // The tile of one query, without keys.
+    Tile query(int head, int row, float* rescored) const;
     View gather_keys(int head, KeyRange keys, AttentionScratch& scratch, int slot) const;
 
     // scores [count, keys] = scaled and capped products with the keys of a range that begins at a slab. memory: from
@@ -66,16 +72,18 @@ struct TileJob {
     void products(const Queries& some, KeyRange keys, std::byte* memory, View scores) const;
     // The i-th row of a tile that begins at `row`, with its visible keys.
     Tile row_of(const Tile& t, int row, int i) const;
-    // Rescores each row of the tile t, over its visible keys.
-    void rescore(View scores, int row, const Tile& t) const;
+    // Rescores each row of the tile t, over its visible keys. rescored: a number of each row for its sink, or null.
+    void rescore(View scores, int row, const Tile& t, float* rescored) const;
+    bool passes_rescored() const { return (~moments() & (moment_rescore | moment_sink)) == 0; }
     // A copy of scores for a watcher of them, before encodings act; no data if there is none.
     View unbiased(View scores, AttentionScratch& scratch, int slot) const;
     void show(const Queries& some, KeyRange keys, View before, View after) const;
     bool shows_weights() const { return layer.watch && layer.watch->weights; }
-    // Softmax over [first, last) of a row of scores or of the weights of spans, beside the sink; 0 elsewhere.
-    void share(int head, int n, int first, int last, float* row) const;
+    // Softmax over [first, last) of a row of scores or of the weights of spans, beside the sink of its query; 0
+    // elsewhere.
+    void share(int head, int query_row, float* rescored, int n, int first, int last, float* row) const;
     // Softmax of each row over its visible keys, with the sink.
-    void normalise(const Queries& some, KeyRange keys, View scores) const;
+    void normalise(const Queries& some, KeyRange keys, View scores, float* rescored) const;
 
     // Computes the output of some queries, from their scores on.
     void run(const Queries& some, AttentionScratch& scratch, int slot) const;

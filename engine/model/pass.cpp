@@ -60,8 +60,13 @@ Pass::Pass(const Stack& model, std::shared_ptr<const EncodingStack> encodings, c
     for (const Program& layer : program.layers) layers_.push_back(lay_out(layer, slots));
     finish_ = lay_out(program.finish, slots);
     head_ = lay_out(program.head, slots);
+    int passing = 0; // floats of a row's state in a layer that has some which the cache does not keep
+    for (int i = 0; i < program.n_layers(); ++i)
+        if (const LayerEncodings& of = encodings_->layer(i); of.kept_floats() < of.state_floats())
+            passing = std::max(passing, of.state_floats());
     attention_ =
-        AttentionScratch(attention_shapes(program.layers), encodings_->reads(), std::max(sizes.capacity, sizes.memory));
+        AttentionScratch(attention_shapes(program.layers), encodings_->reads(), std::max(sizes.capacity, sizes.memory),
+                         static_cast<std::size_t>(sizes.rows) * static_cast<std::size_t>(passing));
     if (model.weights.convert_rows()) rows_scratch_ = RowScratch(sizes.rows, widest_input(model));
     experts_ = ExpertScratch(program.layers, sizes.rows);
 }

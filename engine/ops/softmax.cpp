@@ -17,7 +17,10 @@ ExpRow normalise(int n, int first, int last, float* row) {
     const int visible = last - first;
     std::fill(row, row + first, 0.0f);
     const ExpRow found = k.exp_row(visible, row + first);
-    k.scale(visible, 1.0f / found.sum, row + first);
+    if (found.largest == -HUGE_VALF) // differences of infinities are NaN
+        std::fill(row + first, row + last, 0.0f);
+    else
+        k.scale(visible, 1.0f / found.sum, row + first);
     std::fill(row + last, row + n, 0.0f);
     return found;
 }
@@ -30,11 +33,7 @@ void softmax_row(int n, int first, int last, float* row) {
 
 float softmax_part(int n, int first, int last, float* row) {
     const ExpRow found = normalise(n, first, last, row);
-    if (found.largest == -HUGE_VALF) { // differences of infinities are NaN
-        std::fill(row + first, row + last, 0.0f);
-        return -HUGE_VALF;
-    }
-    return found.largest + std::log(found.sum);
+    return found.largest == -HUGE_VALF ? found.largest : found.largest + std::log(found.sum);
 }
 
 void soft_cap(float cap, View x) {

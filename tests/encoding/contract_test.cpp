@@ -29,7 +29,7 @@ std::vector<std::string> registered() {
 std::vector<Case> all_cases() {
     // A session of 40 tokens is longer and shorter than the original contexts of dynamic and longrope, and lies, by its
     // shift, on both sides of FIRE's thresholds.
-    const std::vector<std::string> variants = words_of(R"(
+    std::vector<std::string> variants = words_of(R"(
         segment+learned alibi+learned sinusoidal+rope segment+rope+alibi rotate-stretch+segment:count=3
         rope:pairing=halves rope:theta=100,width=4 rope:pairing=halves,width=6 alibi:max=4 alibi:power=0.5
         learned:offset=2,length=98 sinusoidal:scale=1,layout=halves sinusoidal:law=tensor2tensor,offset=5
@@ -44,20 +44,24 @@ std::vector<Case> all_cases() {
         transformer-xl:width=10 deberta:span=6,terms=c2p deberta:span=6,terms=p2c cope:positions=5 t5+rope forget+rope
         cope+forget rope+sink relative-logits:rank=2,extent=12 forget+relative-logits pattern(rope,none)
         pattern((alibi),(shaw+sink)) pattern((rope:theta=500),(t5+forget))+learned)");
+    for (const std::string& spec : scaled_rotations()) variants.push_back(spec);
     std::vector<Case> all;
+    const auto add = [&](const std::string& name, const std::string& spec, const Blueprint& b) {
+        if (accepts(spec, b.dims())) all.push_back({name, spec, b});
+    };
     for (const Architecture& a : architectures()) {
         const Blueprint b = shrunk(a.make());
         if (!b.encoder.empty()) continue; // see encoder_test.cpp
         const std::string name(a.name);
-        for (const std::string& spec : registered()) all.push_back({name, spec, b});
+        for (const std::string& spec : registered()) add(name, spec, b);
         // Tests the sums and parameters in one causal and one bidirectional architecture.
         if (name == "ordo" || name == "bert")
-            for (const std::string& spec : variants) all.push_back({name, spec, b});
+            for (const std::string& spec : variants) add(name, spec, b);
         if (name != "ordo") continue;
         Blueprint grouped = b; // query heads that share keys
         grouped.n_kv_heads = 2;
-        for (const std::string& spec : registered()) all.push_back({"grouped", spec, grouped});
-        for (const std::string& spec : variants) all.push_back({"grouped", spec, grouped});
+        for (const std::string& spec : registered()) add("grouped", spec, grouped);
+        for (const std::string& spec : variants) add("grouped", spec, grouped);
     }
     for (const std::string& spec : registered()) {
         Blueprint b = small_blueprint();
@@ -204,15 +208,20 @@ TEST_P(CausalContract, EvictingEqualsNeverHavingFed) {
 std::vector<float> rotated(const EncodingStack& encodings, int layer, Role role, int first, int down = 0) {
     constexpr int n = 12;
     const Dims& dims = encodings.dims();
-    const int heads = role == Role::query ? dims.n_heads : dims.n_kv_heads, width = heads * dims.d_head;
+    const bool of_query = role == Role::query || role == Role::output;
+    const int heads = of_query ? dims.n_heads : dims.n_kv_heads, width = heads * dims.d_head;
     std::vector<float> rows;
     const Random random(38, 1);
     for (int i = 0; i < n * width; ++i)
         rows.push_back(static_cast<float>(random.normal(static_cast<std::uint64_t>(i))));
     std::vector<int> at;
     for (int i = 0; i < n; ++i) at.push_back(first + 5 * i);
-    const HeadRows where{layer, 0, heads, role, at};
-    if (first >= 0) encodings.layer(layer).rotate(view(rows.data(), n, width), where);
+    const LayerEncodings& here = encodings.layer(layer);
+    Tensor x(n, dims.d_model), state(n, here.state_floats());
+    for (std::size_t i = 0; i < x.size(); ++i) x.data()[i] = static_cast<float>(Random(39, 1).normal(i));
+    here.observe(x.view(), at, nullptr, state.view());
+    const HeadRows where{layer, 0, heads, role, at, state.view()};
+    if (first >= 0) here.rotate(view(rows.data(), n, width), where);
     if (down > 0) {
         EXPECT_TRUE(encodings.layer(layer).can_move_keys());
         encodings.layer(layer).move_keys(view(rows.data(), n, width), where, down);
@@ -257,17 +266,20 @@ TEST(Evicting, IsForThoseOfThemThatKnowHow) {
 // `ordo encodings` prints these facts about cached keys.
 TEST_P(EncodingContract, RotatesTheRolesThatItNamesAndCountsOperationsFor) {
     const EncodingStack& encodings = encodings_of(model_);
-    for (const Role role : {Role::query, Role::key}) {
-        bool changed = false, named = false, counted = false;
-        for (int layer = 0; layer < encodings.dims().n_layers; ++layer)
-            changed = changed || rotated(encodings, layer, role, 1) != rotated(encodings, layer, role, -1);
-        const Work rows = role == Role::query ? Work{.tokens = 1, .query_rows = 1} : Work{.tokens = 1, .key_rows = 1};
-        for (const auto& encoding : encodings.items()) {
-            named = named || encoding->rotates(role);
-            counted = counted || encoding->operations(moment_rotate, rows).sum() > 0;
+    for (const bool of_query : {true, false}) {
+        bool any = false, counted = false;
+        for (const Role role : {of_query ? Role::query : Role::key, of_query ? Role::output : Role::value}) {
+            bool changed = false, named = false;
+            for (int layer = 0; layer < encodings.dims().n_layers; ++layer)
+                changed = changed || rotated(encodings, layer, role, 1) != rotated(encodings, layer, role, -1);
+            for (const auto& encoding : encodings.items()) named = named || encoding->rotates(role);
+            EXPECT_EQ(changed, named) << static_cast<int>(role);
+            any = any || changed;
         }
-        EXPECT_EQ(changed, named) << (role == Role::query ? "queries" : "keys");
-        EXPECT_EQ(changed, counted) << (role == Role::query ? "queries" : "keys");
+        const Work rows = of_query ? Work{.tokens = 1, .query_rows = 1} : Work{.tokens = 1, .key_rows = 1};
+        for (const auto& encoding : encodings.items())
+            counted = counted || encoding->operations(moment_rotate, rows).sum() > 0;
+        EXPECT_EQ(any, counted) << (of_query ? "queries or outputs" : "keys or values");
     }
 }
 
@@ -327,6 +339,7 @@ TEST(EncodingContractWithout, NoEncodingCannotTellTheOrder) {
         const bool same_everywhere = moments == moment_embed && encoding->shift_invariant();
         // Nor does an encoding that acts only on the softmax's denominator.
         if (moments == 0 || moments == moment_sink || same_everywhere) continue;
+        if (!accepts(std::string(info->name), b.dims())) continue;
         EXPECT_GT(last_change(std::string(info->name)), 1e-4) << info->name;
     }
 }

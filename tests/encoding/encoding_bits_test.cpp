@@ -58,13 +58,15 @@ std::vector<float> everything(Subject& subject, Work work) {
             stack.items()[i]->embed_backward(work.dx.view(), work.x.view(), rows,
                                              {.tensors = stack.gradients_of_item(static_cast<int>(i), views)});
     stack.embed(work.x.view(), rows);
-    const HeadRows queries{0, 0, subject.dims.n_heads, Role::query, work.positions()};
-    encodings.rotate(work.q.view(), queries);
-    if (backward & moment_rotate) encodings.rotate_backward(work.dq.view(), work.q.view(), queries, of_layer);
-
     InnerRows state(n, std::max(width, 1), 13), d_state = state, d_input(n, subject.dims.d_model, 15);
+    if (width > 0) encodings.observe(work.x.view(), work.positions(), nullptr, state.view());
+    const HeadRows queries{
+        0, 0, subject.dims.n_heads, Role::query, work.positions(), width > 0 ? state.view() : View{}};
+    encodings.rotate(work.q.view(), queries);
+    if (backward & moment_rotate)
+        encodings.rotate_backward(work.dq.view(), work.q.view(), queries, width > 0 ? d_state.view() : View{},
+                                  of_layer);
     if (width > 0) {
-        encodings.observe(work.x.view(), work.positions(), nullptr, state.view());
         encodings.observe_backward(d_state.view(), work.x.view(), work.positions(), state.view(), d_input.view(),
                                    of_layer);
     }

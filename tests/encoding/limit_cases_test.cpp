@@ -94,7 +94,9 @@ TEST(LimitCases, AWindowOfAllTokensHidesNone) {
                 EXPECT_EQ(difference(windowed(window, chunk), whole), 0) << window << " " << chunk;
             const Rows cut = windowed(length - 1, chunk);
             for (std::size_t i = 0; i + 1 < length; ++i) EXPECT_EQ(difference(cut[i], whole[i]), 0) << i;
-            if (!(example_of(*info)->moments() & moment_observe)) { // gates have forgotten the first token by then
+            // By then gates have forgotten the first token, and nearer keys have broken the whole stick.
+            const unsigned moments = example_of(*info)->moments();
+            if (!(moments & moment_observe) && ~moments & (moment_rescore | moment_sink)) {
                 EXPECT_GT(difference(cut.back(), whole.back()), 1e-5) << chunk;
             }
             EXPECT_GT(difference(windowed(2, chunk).back(), whole.back()), 1e-3) << chunk;

@@ -269,7 +269,7 @@ TEST(Trainable, ABackwardThatIsMissingThrows) {
     const std::function<void()> calls[] = {
         [&] { bare.embed_backward({}, {}, {}, {}); },   [&] { bare.observe_backward({}, {}, 0, {}, {}, {}, {}); },
         [&] { bare.rotate_backward({}, {}, {}, {}); },  [&] { bare.bias_backward({}, {}, {}); },
-        [&] { bare.rescore_backward({}, {}, {}, {}); }, [&] { bare.sink_backward(0, 0, 0, {}); },
+        [&] { bare.rescore_backward({}, {}, {}, {}); }, [&] { bare.sink_backward(0, {}, {}); },
         [&] { bare.mix_backward({}, {}, {}, {}, {}); }};
     for (std::size_t i = 0; i < std::size(calls); ++i)
         expect_error(ErrorCode::usage, "bare: has no gradient for " + std::string(moments_of_a_pass[i].name), calls[i]);
@@ -299,13 +299,16 @@ TEST(Trainable, ABiasOrASinkThatIsConstantNeedsNone) {
     EXPECT_NE(
         untrainable(std::make_unique<Bare>(moment_bias, false, reads_keys)).find("bare: has no gradient for bias"),
         std::string::npos);
+    EXPECT_NE(
+        untrainable(std::make_unique<Bare>(moment_sink, false, reads_queries)).find("bare: has no gradient for sink"),
+        std::string::npos);
     for (const Moment moment : {moment_embed, moment_rotate, moment_observe, moment_rescore, moment_mix})
         EXPECT_NE(untrainable(std::make_unique<Bare>(moment)), "");
     // ALiBi without trained slopes needs no backward pass.
     const EncodingStack stack("alibi", dims);
     EXPECT_EQ(stack.layer(0).backward_moments(), 0u);
     stack.layer(0).bias_backward({}, {}, {}, stack.gradients_of_layer(0, {}));
-    stack.layer(0).sink_backward(0, 1, stack.gradients_of_layer(0, {}));
+    stack.layer(0).sink_backward(1, {}, {}, stack.gradients_of_layer(0, {}));
 }
 
 TEST(Trainable, EveryRegisteredEncodingIs) {

@@ -164,6 +164,38 @@ TEST(LayerEncodings, EachSeesItsOwnColumnsOfTheState) {
     EXPECT_EQ(out.data()[0], 3 * all);
 }
 
+// A state that only queries read comes after the kept ones, and gets no state of the token before.
+TEST(LayerEncodings, KeepsTheStatesThatKeysNeedFirst) {
+    class Passing final : public Probe {
+    public:
+        using Probe::Probe;
+        unsigned reads() const override { return reads_query_state; }
+        void observe(View, int, Positions, const float* before, View state) const override {
+            EXPECT_EQ(before, nullptr);
+            state.row(0)[0] = 7;
+        }
+        void bias(View scores, const Tile& tile) const override {
+            EXPECT_EQ(tile.key_state.data, nullptr);
+            scores.row(0)[0] += tile.query_state.row(0)[0];
+        }
+    };
+    std::vector<OwnEncoding> items;
+    items.push_back(std::make_unique<Passing>("passing", moment_observe | moment_bias, 1));
+    items.push_back(std::make_unique<Probe>("kept", moment_observe | moment_bias, 2));
+    const EncodingStack stack(std::move(items), 1);
+    const LayerEncodings& layer = stack.layer(0);
+    EXPECT_EQ(layer.state_floats(), 3);
+    EXPECT_EQ(layer.kept_floats(), 2);
+    Tensor state(1, 3), x(1, 24), keys(2, 2), out(1, 1);
+    const float before[] = {1, 2};
+    layer.observe(x.view(), {}, before, state.view());
+    EXPECT_EQ(std::vector<float>(state.data(), state.data() + 3), (std::vector<float>{1, 3, 7}));
+    layer.bias(out.view(), {.query_state = state.view(), .key_state = keys.view()});
+    EXPECT_EQ(out.data()[0], 7 - 100 * (1 + 3));
+    EXPECT_FALSE(stack.items()[1]->can_move_keys());
+    EXPECT_TRUE(stack.items()[0]->can_move_keys());
+}
+
 // Rescoring multiplies the row, so the second encoding's input differs from the first's.
 class Scale final : public Encoding {
 public:

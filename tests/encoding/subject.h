@@ -6,6 +6,7 @@
 #include "core/tensor.h"
 #include "encoding/base/registry.h"
 #include "encoding/base/stack.h"
+#include "tests/encoding/accepts.h"
 #include "tests/layer_oracles.h"
 
 #include <algorithm>
@@ -32,6 +33,14 @@ inline std::vector<EncodingCase> registered_cases(const Dims& dims) {
     std::vector<EncodingCase> all;
     for (const EncodingInfo* info : registered_encodings()) all.push_back({std::string(info->name), dims});
     return all;
+}
+
+// The encodings that only scale queries, beside a rotation.
+inline std::vector<std::string> scaled_rotations() {
+    std::vector<std::string> specs;
+    for (const EncodingInfo* info : registered_encodings())
+        if (example_of(*info)->scales_queries()) specs.push_back("rope+" + std::string(info->name));
+    return specs;
 }
 
 inline std::vector<std::string> words_of(const std::string& text) {
@@ -71,12 +80,13 @@ inline std::vector<EncodingCase> encoding_cases() {
     for (const EncodingCase& c : registered_cases(odd_dims)) all.push_back(c);
     for (const std::string& spec : encoding_variants())
         for (const Dims& dims : {even_dims, odd_dims}) all.push_back({spec, dims});
+    for (const std::string& spec : scaled_rotations()) all.push_back({spec, even_dims});
     for (EncodingCase c : registered_cases(even_dims)) { // queries see later keys
         c.axes = 3;
         all.push_back(c);
         c.dims.mask = Mask::bidirectional;
         c.axes = 1;
-        all.push_back(c);
+        if (accepts(c.spec, c.dims)) all.push_back(c);
     }
     all.push_back({"rope:width=6,sections=1/1/1", odd_dims, 3});
     all.push_back({"rope:pairing=halves,width=8,sections=2/1/1,interleaved=yes", even_dims, 3});
@@ -233,9 +243,11 @@ private:
     bool bounded(int position) const {
         if (stack.spec().find("distance=linear") != std::string::npos) return position < 5000;
         double most = 0;
+        const reference::Vector nothing(static_cast<std::size_t>(dims.d_model));
         for (const Role role : {Role::query, Role::key}) {
             reference::Vector x(static_cast<std::size_t>(dims.d_head), 1);
-            for (const auto* oracle : oracles->all()) oracle->rotate(x, {position}, role, 0, 0);
+            for (const auto* oracle : oracles->all())
+                oracle->rotate_with(x, {position}, oracle->observe(nothing, {0}, 0, {}), role, 0, 0);
             for (const double value : x) most = std::max(most, std::abs(value));
         }
         return most < 1e9;
@@ -266,6 +278,10 @@ struct Seen {
     bool observes() const { return encodings.state_floats() > 0; }
     void observe(const LayerOracles& oracles) { exact.states = oracles.observe(exact_inputs); }
 
+    // The rows of all tokens for ROTATE.
+    HeadRows rows(Role role, int first_head, int n_heads) {
+        return {head.layer, first_head, n_heads, role, at, encodings.reads_states() ? state.view() : View{}};
+    }
     // A tile of some queries and all keys before `keys`. A part that the encodings do not read has no data.
     Tile tile(int of_head, int first_query, int queries, int keys) {
         head.head = of_head;
@@ -278,7 +294,7 @@ struct Seen {
         if (encodings.reads() & reads_keys) tile.k = k.rows(0, keys);
         if (!observes()) return tile;
         tile.query_state = state.rows(first_query, queries);
-        tile.key_state = state.rows(0, keys);
+        if (encodings.reads() & reads_state) tile.key_state = state.rows(0, keys);
         return tile;
     }
 

@@ -44,7 +44,10 @@ void run(const EncodingStack& stack, const Dims& dims) {
         const LayerEncodings& layer = stack.layer(i);
         Tensor state(3, layer.state_floats());
         layer.observe(x.view(), positions, nullptr, state.view());
-        layer.rotate(x.view(), {.layer = i, .n_heads = dims.n_heads, .positions = positions});
+        for (const Role role : all_roles)
+            layer.rotate(
+                x.view(),
+                {.layer = i, .n_heads = dims.n_heads, .role = role, .positions = positions, .state = state.view()});
         Tile tile{.layer = i, .head = dims.n_heads - 1, .queries = positions, .keys = positions};
         tile.q = tile.k = cols_of(x.view(), 0, dims.d_head);
         tile.query_state = tile.key_state = state.view();
@@ -54,8 +57,10 @@ void run(const EncodingStack& stack, const Dims& dims) {
         tile.queries = tile.queries.subspan(2, 1);
         tile.q = rows_of(tile.q, 2, 1);
         tile.query_state = rows_of(state.view(), 2, 1);
+        float number = 0;
+        tile.rescored = &number;
         layer.rescore(rows_of(scores.view(), 2, 1), tile);
-        layer.sink(dims.n_heads - 1);
+        layer.sink(tile);
     }
 }
 

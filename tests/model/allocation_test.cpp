@@ -5,6 +5,8 @@
 #include "core/parallel.h"
 #include "encoding/base/registry.h"
 #include "model/pass.h"
+#include "model/sequence.h"
+#include "tests/encoding/accepts.h"
 #include "tests/model/small_models.h"
 #include "text/bpe_tokenizer.h"
 #include "training/network.h"
@@ -89,6 +91,7 @@ void expect_feeding_allocates_nothing(Blueprint b, const std::string& encoding, 
     for (const Mask mask : {Mask::causal, Mask::bidirectional}) {
         b.mask = mask;
         for (LayerPlan& plan : b.pattern) plan.mask = mask;
+        if (!accepts(encoding, b.dims())) continue;
         const Model model = random_model(b, encoding, 51, type);
         const std::vector<Token> tokens = random_tokens(90, b.vocab_size, 52);
         const std::vector<int> segments(90, 0);
@@ -135,7 +138,8 @@ TEST(Allocation, IsAsLargeAsItSays) {
     dense.pattern = {dense, dense};
     dense.pattern[1].gated = false;
     for (const Blueprint& b : {mixture, dense})
-        for (const char* encoding : {"rope", "shaw", "forget", "cope+sink", "pattern(forget,shaw)"}) {
+        for (const char* encoding :
+             {"rope", "shaw", "forget", "cope+sink", "pattern(forget,shaw)", "forget+relative-logits"}) {
             const Model model = random_model(b, encoding, 51, WeightType::bf16);
             const Model::Impl& m = impl_of(model);
             const PassSizes sizes{20, 20, 90};
@@ -148,13 +152,28 @@ TEST(Allocation, IsAsLargeAsItSays) {
             }
             for (const CacheType type : {CacheType::f16, CacheType::bf16, CacheType::q8_0}) {
                 KvCacheShape shape{b.n_layers, b.n_kv_heads, b.d_head, 90, type, 3};
-                for (int i = 0; i < b.n_layers; ++i) shape.state_floats.push_back(m.encodings.layer(i).state_floats());
+                for (int i = 0; i < b.n_layers; ++i) shape.state_floats.push_back(m.encodings.layer(i).kept_floats());
                 const Watch watch;
                 const KvCache cache(shape);
                 EXPECT_GE(watch.bytes(), KvCache::bytes(shape)) << encoding;
                 EXPECT_LE(watch.bytes(), KvCache::bytes(shape) + 6 * 64) << encoding;
             }
         }
+}
+
+// A state that only queries read takes no memory for the tokens of the cache.
+TEST(Allocation, OfASessionLeavesOutStatesOfQueriesAlone) {
+    const auto growth = [](const char* encoding) {
+        const Model model = random_model(small_blueprint(), encoding, 51);
+        const auto bytes = [&](int capacity) {
+            return Sequence(impl_of(model), {.capacity = capacity, .chunk = 20}, "session", false, 0, 0, 0)
+                .session_bytes;
+        };
+        return bytes(2000) - bytes(1000);
+    };
+    EXPECT_EQ(growth("relative-logits"), growth("none"));
+    EXPECT_EQ(growth("forget+relative-logits"), growth("forget"));
+    EXPECT_GT(growth("forget"), growth("none"));
 }
 
 // The memory of training, without lists of views.

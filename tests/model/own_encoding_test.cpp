@@ -42,7 +42,7 @@ struct Private : Encoding {
     std::string spec() const override { return "private"; }
 
 private:
-    float sink(int, int) const override { return 0; }
+    float sink(const Tile&) const override { return 0; }
     void embed_backward(View, View, const TokenRows&, const Gradients&) const override {}
 };
 struct Narrow : Heir {

@@ -2,6 +2,7 @@
 // Positions given by the caller, on one axis and on several, and sessions whose encodings depend on the session's
 // text_tokens.
 #include "encoding/base/registry.h"
+#include "tests/encoding/accepts.h"
 #include "tests/expect_error.h"
 #include "tests/model/small_models.h"
 
@@ -61,6 +62,7 @@ TEST_P(GivenPositions, AgreeWithTheOracle) {
     for (const Mask mask : {Mask::causal, Mask::bidirectional}) {
         Blueprint b = grouped();
         b.mask = mask;
+        if (!accepts(GetParam(), b.dims())) continue;
         const Model model = random_model(b, GetParam(), 71);
         const std::vector<Token> tokens = random_tokens(text_tokens, b.vocab_size, 72);
         for (const auto& [name, positions] : layouts()) {

@@ -18,6 +18,7 @@ public:
     LogScale(const Item& item, const Setting& setting)
         : setting_(setting), kind_(item.word("kind")), length_(item.number("length", 0)),
           factor_(item.number("factor", 0)) {}
+    bool scales_queries() const override { return true; }
     void rotate(Vector& x, const Place& at, Role role, int layer, int head) const override {
         if (role == Role::key) return;
         for (double& value : x) value *= factor(at[0], layer, head);

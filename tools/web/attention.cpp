@@ -20,8 +20,9 @@ public:
           kept_(static_cast<std::size_t>(b.n_layers) * 2 * heads_ * n * e_) {}
 
     std::string spec() const override { return "recorder"; }
+    bool rotates(Role) const override { return true; }
     void rotate(View x, const HeadRows& rows) const override {
-        for (int i = 0; i < x.rows; ++i)
+        for (int i = 0; i < x.rows && (rows.role == Role::query || rows.role == Role::key); ++i)
             for (int head = 0; head < rows.n_heads; ++head)
                 std::copy_n(x.row(i) + static_cast<std::size_t>(head) * e_, e_,
                             at(rows.layer, rows.role, rows.first_head + head, rows.positions[i]));

@@ -42,8 +42,14 @@ AtLength Encoding::at_length(int, int) const {
     return {};
 }
 
+bool Encoding::rotates(Role role) const {
+    return (role == Role::query || role == Role::key) && (moments() & moment_rotate) != 0;
+}
+
 bool Encoding::can_move_keys() const {
-    return !rotates(Role::key) && (moments() & moment_observe) == 0 &&
+    const auto is_rotated = [this](Role role) { return role != Role::query && rotates(role); };
+    return std::none_of(std::begin(all_roles), std::end(all_roles), is_rotated) &&
+           ((moments() & moment_observe) == 0 || !keeps_state(reads())) &&
            ((moments() & moment_embed) == 0 || shift_invariant());
 }
 
@@ -69,7 +75,7 @@ void Encoding::rescore_backward(View, View, const Tile&, const Gradients&) const
 void Encoding::mix_backward(View, View, View, const Tile&, const Gradients&) const {
     no_gradient(*this, moment_mix);
 }
-void Encoding::sink_backward(int, int, float, const Gradients&) const {
+void Encoding::sink_backward(float, const Tile&, const Gradients&) const {
     no_gradient(*this, moment_sink);
 }
 

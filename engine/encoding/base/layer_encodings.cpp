@@ -5,16 +5,43 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 namespace ordo {
-namespace {
 
-// Columns first .. first + count - 1 of a view that may have no data.
-View columns(View v, int first, int count) {
-    return v.data && count > 0 ? cols_of(v, first, count) : View{};
+View LayerEncodings::Item::own(View states) const {
+    return states.data && state_floats > 0 ? cols_of(states, state_at, state_floats) : View{};
 }
 
-} // namespace
+HeadRows LayerEncodings::Item::own(const HeadRows& rows) const {
+    HeadRows shown = rows;
+    shown.state = own(rows.state);
+    return shown;
+}
+
+void LayerEncodings::add(Item item) {
+    const Encoding& encoding = *item.encoding;
+    for (const Role role : all_roles)
+        if (item.moments & moment_rotate && encoding.rotates(role)) item.roles |= bit(role);
+    item.scales_queries = encoding.scales_queries();
+    item.keeps_state = ordo::keeps_state(encoding.reads());
+    moments_ |= item.moments;
+    backward_ |= item.backward;
+    reads_ |= encoding.reads();
+    roles_ |= item.roles;
+    state_floats_ += item.state_floats;
+    if (item.keeps_state) kept_floats_ += item.state_floats;
+    items_.push_back(std::move(item));
+}
+
+void LayerEncodings::arrange() {
+    std::stable_partition(items_.begin(), items_.end(), [](const Item& item) { return !item.scales_queries; });
+    int kept = 0, others = kept_floats_;
+    for (Item& item : items_) {
+        int& next = item.keeps_state ? kept : others;
+        item.state_at = std::exchange(next, next + item.state_floats);
+    }
+}
 
 // A tile and its gradient, restricted to one encoding's columns of the state. Copied only where these are not all.
 class LayerEncodings::Shown {
@@ -22,8 +49,8 @@ public:
     Shown(const LayerEncodings& all, const Item& item, const Tile& tile) : tile_(&tile) {
         if (item.state_floats == all.state_floats_) return;
         own_ = tile;
-        own_->query_state = columns(tile.query_state, item.state_at, item.state_floats);
-        own_->key_state = columns(tile.key_state, item.state_at, item.state_floats);
+        own_->query_state = item.own(tile.query_state);
+        own_->key_state = item.own_keys(tile.key_state);
         tile_ = &*own_;
     }
     operator const Tile&() const { return *tile_; }
@@ -34,19 +61,32 @@ private:
 };
 
 Gradients LayerEncodings::shown(const Item& item, const Gradients& gradient, std::span<const View> tensors) {
-    const auto own = [&](View state) { return columns(state, item.state_at, item.state_floats); };
-    return {gradient.q, gradient.k, own(gradient.query_state), own(gradient.key_state), own(gradient.state), tensors};
+    return {gradient.q,
+            gradient.k,
+            item.own(gradient.query_state),
+            item.own_keys(gradient.key_state),
+            item.own(gradient.state),
+            gradient.rescored,
+            tensors};
 }
 
 void LayerEncodings::observe(View x, Positions positions, const float* before, View state) const {
     each(moment_observe, [&](const Item& item) {
-        item.encoding->observe(x, layer_, positions, before ? before + item.state_at : nullptr,
-                               columns(state, item.state_at, item.state_floats));
+        item.encoding->observe(x, layer_, positions, before && item.keeps_state ? before + item.state_at : nullptr,
+                               item.own(state));
     });
 }
 
 void LayerEncodings::rotate(View x, const HeadRows& rows) const {
-    each(moment_rotate, [&](const Item& item) { item.encoding->rotate(x, rows); });
+    for (const Item& item : items_) {
+        if (!(item.roles & bit(rows.role))) continue;
+        MomentTimer::call(timer_, moment_rotate, [&] {
+            if (rows.state.data && item.state_floats != state_floats_)
+                item.encoding->rotate(x, item.own(rows));
+            else
+                item.encoding->rotate(x, rows);
+        });
+    }
 }
 
 bool LayerEncodings::can_move_keys() const {
@@ -69,9 +109,9 @@ void LayerEncodings::mix(View out, View weights, const Tile& tile) const {
     each(moment_mix, [&](const Item& item) { item.encoding->mix(out, weights, Shown(*this, item, tile)); });
 }
 
-float LayerEncodings::sink(int head) const {
-    for (const Item& item : items_)
-        if (item.moments & moment_sink) return item.encoding->sink(layer_, head); // at most one encoding has a sink
+float LayerEncodings::sink(const Tile& query) const {
+    for (const Item& item : items_) // at most one encoding has a sink
+        if (item.moments & moment_sink) return item.encoding->sink(Shown(*this, item, query));
     return -std::numeric_limits<float>::infinity();
 }
 
@@ -86,16 +126,34 @@ void LayerEncodings::observe_backward(View d_state, View x, Positions positions,
     for (std::size_t i = 0; i < items_.size(); ++i) {
         const Item& item = items_[i];
         if (item.moments & moment_observe)
-            item.encoding->observe_backward(columns(d_state, item.state_at, item.state_floats), x, layer_, positions,
-                                            columns(state, item.state_at, item.state_floats), dx,
+            item.encoding->observe_backward(item.own(d_state), x, layer_, positions, item.own(state), dx,
                                             {.tensors = grads[i]});
     }
 }
 
-void LayerEncodings::rotate_backward(View dx, View x, const HeadRows& rows, const TensorGradients& grads) const {
-    for (std::size_t i = 0; i < items_.size(); ++i)
-        if (items_[i].backward & moment_rotate) // at most one encoding rotates
-            items_[i].encoding->rotate_backward(dx, x, rows, {.tensors = grads[i]});
+// From the last encoding to the first. x becomes the output of each: a factor of the queries is divided out again, where
+// it is not 0.
+void LayerEncodings::rotate_backward(View dx, View x, const HeadRows& rows, View d_state,
+                                     const TensorGradients& grads) const {
+    Tensor before, factors;
+    for (std::size_t i = items_.size(); i-- > 0;) {
+        const Item& item = items_[i];
+        if (!(item.roles & bit(rows.role))) continue;
+        item.encoding->rotate_backward(dx, x, item.own(rows), {.state = item.own(d_state), .tensors = grads[i]});
+        const auto rotates_too = [&](const Item& other) { return (other.roles & bit(rows.role)) != 0; };
+        if (!item.scales_queries ||
+            std::none_of(items_.begin(), items_.begin() + static_cast<std::ptrdiff_t>(i), rotates_too))
+            continue;
+        if (before.size() == 0) before = Tensor(x.rows, x.cols), factors = Tensor(x.rows, x.cols);
+        std::fill_n(factors.data(), factors.size(), 1.0f);
+        item.encoding->rotate(factors.view(), item.own(rows));
+        for (int row = 0; row < x.rows; ++row)
+            for (int j = 0; j < x.cols; ++j) {
+                const float factor = factors.view().row(row)[j];
+                before.view().row(row)[j] = factor != 0 ? x.row(row)[j] / factor : 0;
+            }
+        x = before.view();
+    }
 }
 
 void LayerEncodings::bias_backward(View d_scores, const Tile& tile, const Gradients& gradient,
@@ -133,10 +191,12 @@ void LayerEncodings::mix_backward(View d_out, View weights, View d_weights, cons
                                              shown(items_[i], gradient, grads[i]));
 }
 
-void LayerEncodings::sink_backward(int head, float d_sink, const TensorGradients& grads) const {
+void LayerEncodings::sink_backward(float d_sink, const Tile& query, const Gradients& gradient,
+                                   const TensorGradients& grads) const {
     for (std::size_t i = 0; i < items_.size(); ++i)
         if (items_[i].backward & moment_sink)
-            items_[i].encoding->sink_backward(layer_, head, d_sink, {.tensors = grads[i]});
+            items_[i].encoding->sink_backward(d_sink, Shown(*this, items_[i], query),
+                                              shown(items_[i], gradient, grads[i]));
 }
 
 } // namespace ordo

@@ -26,14 +26,17 @@ public:
     }
 };
 
-// The encodings that act in one layer, applied left to right. A call gets the state of all of them and gives each
-// encoding its own columns.
+// The encodings that act in one layer, applied left to right, factors of the queries last. A call gets the state of all of them and gives each
+// encoding its own columns. The columns that the cache keeps come first.
 class LayerEncodings {
 public:
     unsigned moments() const { return moments_; }
     unsigned backward_moments() const { return backward_; } // the moments whose backward must be called
     unsigned reads() const { return reads_; }
+    bool reads_states() const { return (reads_ & (reads_state | reads_query_state)) != 0; }
+    bool rotates(Role role) const { return (roles_ & bit(role)) != 0; }
     int state_floats() const { return state_floats_; } // for each token
+    int kept_floats() const { return kept_floats_; }   // the first of them, which the cache keeps
     bool empty() const { return items_.empty(); }
 
     void observe(View x, Positions positions, const float* before, View state) const;
@@ -43,12 +46,12 @@ public:
     void bias(View scores, const Tile& tile) const;
     void rescore(View scores, const Tile& tile) const;
     void mix(View out, View weights, const Tile& tile) const;
-    float sink(int head) const;                                   // -inf if there is none
+    float sink(const Tile& query) const;                          // -inf if there is none
     Operations operations(Moment moment, const Work& work) const; // sum over the encodings of this layer
 
     void observe_backward(View d_state, View x, Positions positions, View state, View dx,
                           const TensorGradients& grads) const;
-    void rotate_backward(View dx, View x, const HeadRows& rows, const TensorGradients& grads) const;
+    void rotate_backward(View dx, View x, const HeadRows& rows, View d_state, const TensorGradients& grads) const;
     // gradient.tensors is ignored: grads has one list for each encoding.
     void bias_backward(View d_scores, const Tile& tile, const Gradients& gradient, const TensorGradients& grads) const;
     // scores: before the first rescore().
@@ -56,17 +59,25 @@ public:
                           const TensorGradients& grads) const;
     void mix_backward(View d_out, View weights, View d_weights, const Tile& tile, const Gradients& gradient,
                       const TensorGradients& grads) const;
-    void sink_backward(int head, float d_sink, const TensorGradients& grads) const;
+    void sink_backward(float d_sink, const Tile& query, const Gradients& gradient, const TensorGradients& grads) const;
 
 private:
     friend class EncodingStack;
     struct Item {
         const Encoding* encoding = nullptr;
-        unsigned moments = 0, backward = 0;
+        unsigned moments = 0, backward = 0, roles = 0; // roles: the bits of those that it rotates
+        bool keeps_state = true, scales_queries = false;
         int state_at = 0, state_floats = 0; // its columns
         std::vector<int> tensors = {};      // indices into EncodingStack::tensors()
+
+        View own(View states) const; // its columns; no data if there are none
+        View own_keys(View states) const { return keeps_state ? own(states) : View{}; }
+        HeadRows own(const HeadRows& rows) const;
     };
     class Shown;
+    static unsigned bit(Role role) { return 1U << static_cast<unsigned>(role); }
+    void add(Item item);
+    void arrange(); // after all have been added
     // Calls call(item), timed, for each encoding that acts at the moment.
     template <class Call>
     void each(Moment moment, const Call& call) const {
@@ -78,8 +89,8 @@ private:
     std::vector<Item> items_;
     MomentTimer* timer_ = nullptr;
     int layer_ = 0;
-    unsigned moments_ = 0, backward_ = 0, reads_ = 0;
-    int state_floats_ = 0;
+    unsigned moments_ = 0, backward_ = 0, reads_ = 0, roles_ = 0;
+    int state_floats_ = 0, kept_floats_ = 0;
 };
 
 } // namespace ordo

@@ -17,4 +17,11 @@ inline constexpr MomentInfo moments_of_a_pass[] = {
     {moment_rescore, "rescore", "rows of scores"}, {moment_sink, "sink", "softmax"},
     {moment_mix, "mix", "outputs of heads"}};
 
+inline constexpr Role all_roles[] = {Role::query, Role::key, Role::value, Role::output};
+
+// Whether a cache keeps the state of an encoding that reads these parts.
+constexpr bool keeps_state(unsigned reads) {
+    return (reads & (reads_state | reads_query_state)) != reads_query_state;
+}
+
 } // namespace ordo

@@ -2,6 +2,7 @@
 #include "encoding/base/plan.h"
 
 #include "core/error.h"
+#include "encoding/base/moments.h"
 #include "encoding/base/registry.h"
 
 #include <algorithm>
@@ -119,8 +120,23 @@ std::vector<int> layers_of(std::span<const EncodingSum> sums, int index, int n_l
 }
 
 Neighbour neighbour(const Encoding& encoding) {
-    return {std::string(name_of(encoding.spec())), encoding.moments(), !encoding.tensors().empty()};
+    return {std::string(name_of(encoding.spec())), encoding.moments(), !encoding.tensors().empty(),
+            encoding.scales_queries(), encoding.alone_at()};
 }
+
+namespace {
+
+// The encodings of one layer.
+void check_alone(std::span<const Neighbour* const> encodings) {
+    for (const Neighbour* alone : encodings)
+        for (const Neighbour* other : encodings)
+            for (const MomentInfo& info : moments_of_a_pass)
+                if (other != alone && alone->alone_at & other->moments & info.moment)
+                    fail(ErrorCode::usage, "encoding spec: '", alone->name, "' and '", other->name,
+                         "' in one layer: expected '", alone->name, "' without another encoding at ", info.name);
+}
+
+} // namespace
 
 void check_together(std::span<const Neighbour> encodings, std::span<const EncodingSum> sums, int n_layers) {
     std::map<std::string_view, int> stored; // the index by name
@@ -134,7 +150,9 @@ void check_together(std::span<const Neighbour> encodings, std::span<const Encodi
     for (std::size_t layer = 0; layer < layers; ++layer) {
         std::map<std::string_view, int> here;
         const Neighbour *rotates = nullptr, *sinks = nullptr;
-        // Two rotations in a row are a rotation only if they commute, which no encoding here guarantees.
+        std::vector<const Neighbour*> all;
+        unsigned alone_at = 0;
+        // Two rotations in a row are a rotation only if they commute, as a factor of the queries does.
         const auto one = [](const Neighbour*& first, const Neighbour& second, std::string_view what) {
             if (first)
                 fail(ErrorCode::usage, "encoding spec: '", first->name, "' and '", second.name, "' both ", what,
@@ -144,12 +162,16 @@ void check_together(std::span<const Neighbour> encodings, std::span<const Encodi
         for (const EncodingSum& sum : sums)
             for (const int index : sum.in_layer(static_cast<int>(layer))) {
                 const Neighbour& encoding = encodings[index];
-                if (encoding.moments & moment_rotate) one(rotates, encoding, "rotate queries and keys");
+                all.push_back(&encoding);
+                alone_at |= encoding.alone_at;
+                if (encoding.moments & moment_rotate && !encoding.scales_queries)
+                    one(rotates, encoding, "rotate queries and keys");
                 if (encoding.moments & moment_sink) one(sinks, encoding, "are the sink of a softmax");
                 if (encoding.stores && !here.emplace(encoding.name, index).second)
                     fail(ErrorCode::usage, "encoding spec: '", encoding.name,
                          "' stores tensors: expected once in a layer, found twice");
             }
+        if (alone_at != 0) check_alone(all);
     }
 }
 

@@ -23,9 +23,12 @@ struct Neighbour {
     std::string name;
     unsigned moments = 0;
     bool stores = false; // has tensors
+    bool scales_queries = false;
+    unsigned alone_at = 0;
 };
-// Throws Error(usage) if two encodings rotate in one layer, if two are its sink, or if two store tensors under one
-// name. With n_layers = 0, it checks as many layers as the longest pattern has elements.
+// Throws Error(usage) if two encodings rotate in one layer, if two are its sink, if another one acts where one acts
+// alone, or if two store tensors under one name. With n_layers = 0, it checks as many layers as the longest pattern has
+// elements.
 void check_together(std::span<const Neighbour> encodings, std::span<const EncodingSum> sums, int n_layers);
 Neighbour neighbour(const Encoding& encoding);
 

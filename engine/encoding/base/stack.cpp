@@ -83,14 +83,13 @@ void EncodingStack::place() {
             for (const int index : sum.in_layer(layer)) acting.push_back(static_cast<std::size_t>(index));
         for (const std::size_t i : acting) {
             const Encoding& encoding = *items_[i];
-            const LayerEncodings::Item item{&encoding,          encoding.moments(),      backward_moments(encoding),
-                                            here.state_floats_, encoding.state_floats(), tensor_indices(i, slots[i])};
-            here.moments_ |= item.moments;
-            here.backward_ |= item.backward;
-            here.reads_ |= encoding.reads();
-            here.state_floats_ += item.state_floats;
-            here.items_.push_back(item);
+            here.add({.encoding = &encoding,
+                      .moments = encoding.moments(),
+                      .backward = backward_moments(encoding),
+                      .state_floats = encoding.state_floats(),
+                      .tensors = tensor_indices(i, slots[i])});
         }
+        here.arrange();
         std::sort(acting.begin(), acting.end());
         acting.erase(std::unique(acting.begin(), acting.end()), acting.end());
         for (const std::size_t i : acting) ++slots[i];

@@ -25,8 +25,8 @@ std::string trained_tensor(const Encoding& encoding) {
 unsigned backward_moments(const Encoding& encoding) {
     const unsigned moments = encoding.moments();
     if (!trained_tensor(encoding).empty()) return moments;
-    const unsigned without = encoding.reads() == 0 ? moment_bias | moment_sink : moment_sink;
-    return moments & ~without;
+    if (encoding.reads() != 0) return moments;
+    return moments & ~(moments & moment_rescore ? moment_bias : moment_bias | moment_sink);
 }
 
 void check_trainable(const Encoding& encoding) {

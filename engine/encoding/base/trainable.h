@@ -6,7 +6,7 @@
 
 namespace ordo {
 
-// The moments of an encoding that need a backward. These are all, except a bias that reads nothing and a sink if no
+// The moments of an encoding that need a backward. These are all, except a bias and a sink that read nothing if no
 // tensor is trained.
 unsigned backward_moments(const Encoding& encoding);
 
