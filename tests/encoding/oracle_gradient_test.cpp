@@ -339,11 +339,12 @@ TEST_P(EncodingGradient, Sink) {
     expect_tile(loss, c);
 }
 
-// FIRE's units and the shift of PoPE have kinks at their limits.
+// FIRE's units and the shift of PoPE have kinks at their limits, and a scale of 0 leaves nothing of a query.
 std::vector<EncodingCase> smooth_cases() {
     std::vector<EncodingCase> some = cases_with_limits();
     std::erase_if(some, [](const EncodingCase& c) {
-        return c.at_limits && (c.spec.starts_with("fire") || c.spec.starts_with("pope"));
+        return c.at_limits &&
+               (c.spec.starts_with("fire") || c.spec.starts_with("pope") || c.spec.starts_with("log-scale"));
     });
     return some;
 }
