@@ -9,6 +9,7 @@
 // The state of a token is c_t of each head, stored as two floats with the sum c_t [n_heads, 2]. c grows with the
 // sequence, while the bias needs differences of neighbouring values, for which one float is too inexact.
 #include "core/parallel.h"
+#include "encoding/base/float_pair.h"
 #include "encoding/base/projection.h"
 #include "encoding/base/registered.h"
 #include "kernels/kernels.h"
@@ -22,15 +23,6 @@ namespace {
 
 double log_sigmoid(double z) {
     return z < 0 ? z - std::log1p(std::exp(z)) : -std::log1p(std::exp(-z));
-}
-
-// Two floats whose sum has all bits of a double but the last 5.
-double joined(const float* pair) {
-    return static_cast<double>(pair[0]) + static_cast<double>(pair[1]);
-}
-void split(double value, float* pair) {
-    pair[0] = static_cast<float>(value);
-    pair[1] = static_cast<float>(value - static_cast<double>(pair[0]));
 }
 
 class Forget final : public RegisteredEncoding {
@@ -55,15 +47,15 @@ public:
                            state.stride);
             // The heads are in descending order, because a head's pair overwrites the products of later heads.
             for (int h = heads() - 1; h >= 0; --h)
-                split(log_sigmoid(static_cast<double>(row[h]) + static_cast<double>(bias.row(0)[h])), row + 2 * h);
+                split_pair(log_sigmoid(static_cast<double>(row[h]) + static_cast<double>(bias.row(0)[h])), row + 2 * h);
         });
         // Adds up the stored values, so that one call and many calls give a sequence the same bits.
         parallel_for(heads(), std::max(1, 1024 / std::max(1, x.rows)), [&](std::ptrdiff_t h) {
-            double sum = before ? joined(before + 2 * h) : 0;
+            double sum = before ? pair_sum(before + 2 * h) : 0;
             for (int t = 0; t < state.rows; ++t) {
                 float* pair = state.row(t) + 2 * h;
-                split(sum + joined(pair), pair);
-                sum = joined(pair);
+                split_pair(sum + pair_sum(pair), pair);
+                sum = pair_sum(pair);
             }
         });
     }
@@ -77,7 +69,8 @@ public:
             double d_log = 0, d_bias = 0;
             for (int t = x.rows - 1; t >= 0; --t) {
                 d_log += static_cast<double>(d_state.row(t)[2 * h]);
-                const double log_gate = joined(state.row(t) + 2 * h) - (t > 0 ? joined(state.row(t - 1) + 2 * h) : 0);
+                const double log_gate =
+                    pair_sum(state.row(t) + 2 * h) - (t > 0 ? pair_sum(state.row(t - 1) + 2 * h) : 0);
                 const double dz = d_log * -std::expm1(log_gate);
                 d_state.row(t)[2 * h] = static_cast<float>(dz);
                 d_bias += dz;

@@ -53,12 +53,22 @@ TEST(Declared, ParametersHaveTheirDefaults) {
         {"cope", "cope:positions=64"},
         {"forget", "forget"},
         {"sink", "sink"},
-        {"relative-logits", "relative-logits:rank=16,extent=64"}};
+        {"relative-logits", "relative-logits:rank=16,extent=64"},
+        {"log-scale", "log-scale:kind=ssmax"},
+        {"log-scale:kind=log-n", "log-scale:kind=log-n,length=64"},
+        {"log-scale:kind=llama4", "log-scale:kind=llama4,length=8192,factor=0.1"},
+        {"log-scale:kind=ministral", "log-scale:kind=ministral,length=16384,factor=0.1"},
+        {"log-scale:kind=inkling", "log-scale:kind=inkling,length=128000,factor=0.1"},
+        {"stick-breaking", "stick-breaking"},
+        {"selective-rope", "selective-rope:kind=selective,rank=16,kernel=4,theta=10000"},
+        {"selective-rope:kind=carope", "selective-rope:kind=carope"},
+        {"selective-rope:kind=repo", "selective-rope:kind=repo,rank=3,theta=10000"}};
     for (const auto& [spec, whole] : canonical) EXPECT_EQ(make(spec)->spec(), whole);
     Dims odd = dims;
     odd.d_model = 25;
     odd.d_head = 7;
     EXPECT_THROW(make_encodings("rope", odd), Error);
+    EXPECT_THROW(make_encodings("selective-rope", odd), Error);
     for (const char* spec : {"sandwich", "transformer-xl"})
         EXPECT_EQ(make_encodings(spec, odd).at(0)->spec(), make(spec)->spec()) << "the width is even";
 }
@@ -84,7 +94,9 @@ TEST(Declared, ParametersHaveRanges) {
         alibi:scale 0.0001 1e6  alibi:penalty=growing,length 0.01 1e9  rotate-stretch:period 1 1073741824
         rotate-stretch:step 0 1e6  t5:distance 17 1048576  sandwich:scale 0.001 1e6  fire:threshold 1 1073741824
         fire:width 1 256  shaw:clip 0 1048576  deberta:span 1 1048576  cope:positions 1 8192
-        relative-logits:rank 1 256  relative-logits:extent 1 1048576)");
+        relative-logits:rank 1 256  relative-logits:extent 1 1048576  log-scale:kind=log-n,length 2 1073741824
+        log-scale:kind=llama4,length 1 1073741824  log-scale:kind=inkling,factor 0.0001 1e6
+        selective-rope:rank 1 1024  selective-rope:kernel 1 64  selective-rope:kind=repo,theta 0.0001 1e12)");
     std::string parameter;
     for (double least = 0, most = 0; ranges >> parameter >> least >> most;) {
         const auto spec = [&](double value) { return parameter + "=" + decimal(value); };
@@ -105,8 +117,11 @@ TEST(Declared, ParametersExcludeEachOther) {
         alibi:penalty=growing,power=2 alibi:length=20 kerple:kernel=linear sandwich:width=0 sandwich:width=7
         sandwich:width=32770 transformer-xl:width=0 transformer-xl:width=3 transformer-xl:width=65538 t5:buckets=0
         t5:buckets=7 t5:buckets=4098,distance=5000 t5:buckets=64,distance=32 xpos:width=3 rope:width=3 xpos:width=10
-        deberta:terms=p2p)"))
+        deberta:terms=p2p log-scale:length=64 log-scale:factor=0.1 log-scale:kind=log-n,factor=0.1
+        log-scale:kind=step selective-rope:kind=carope,theta=2 selective-rope:kind=carope,rank=2
+        selective-rope:kind=repo,kernel=2)"))
         refused(spec);
+    refused("stick-breaking", Mask::bidirectional);
     refused("t5:buckets=6", Mask::bidirectional);
     for (const char* spec : {"t5:buckets=2,distance=2", "t5:buckets=4096,distance=5000", "sandwich:width=32768",
                              "transformer-xl:width=65536", "xpos:width=2"})
@@ -164,6 +179,14 @@ TEST(Declared, TensorsAndTheirInitialValues) {
         {"forget", "layers.1.gate.bias", {3}, Kind::constant, 0, 0},
         {"relative-logits:extent=9", "layers.1.projection", {48, 24}, Kind::normal, 0, 0.02},
         {"relative-logits:extent=9", "layers.1.table", {16, 9}, Kind::normal, 0, 0.02},
+        {"log-scale", "layers.1.scale", {3}, Kind::constant, 1 / std::log(64.0), 0}, // plain attention at the context
+        {"selective-rope", "layers.1.down", {16, 24}, Kind::normal, 0, 0.02},
+        {"selective-rope", "layers.1.up", {12, 16}, Kind::normal, 0, 0.02},
+        {"selective-rope", "layers.1.convolution", {12, 4}, Kind::normal, 0, 0.02},
+        {"selective-rope:kind=carope", "layers.1.frequency", {3, 24}, Kind::normal, 0, 0.02},
+        {"selective-rope:kind=repo", "layers.1.gate", {3, 24}, Kind::normal, 0, 0.02},
+        {"selective-rope:kind=repo", "layers.1.content", {3, 24}, Kind::normal, 0, 0.02},
+        {"selective-rope:kind=repo", "layers.1.out", {3, 3}, Kind::normal, 0, 0.02},
         {"sink", "layers.1.logit", {3}, Kind::constant, 0, 0}}; // Miller's softmax: exp(0) more in the denominator
     for (const Expected& expected : tensors) {
         SCOPED_TRACE(std::string(expected.spec) + ": " + expected.name);
@@ -265,6 +288,15 @@ TEST(Declared, OperationsAreThoseOfTheFormula) {
         {"relative-logits:rank=4", moment_observe, 2 * 240 * 12, 0},   // 12 numbers of a token
         {"relative-logits:rank=4", moment_bias, 8 * 600, 600},         // no more curves than pairs
         {"relative-logits:rank=4,extent=5", moment_bias, 8 * 150, 600},
+        {"log-scale", moment_rotate, 0, 30 * (8 + 8 + 1)},       // a logarithm, and its products
+        {"stick-breaking", moment_rescore, 0, 19 * 600},         // a sigmoid, a logarithm, 3 for sums
+        {"stick-breaking", moment_sink, 0, 30 * (8 + 1)},        //
+        {"selective-rope", moment_rotate, 0, (6 + 16) * 4 * 60}, // a sine and a cosine, and 6 for a pair
+        {"selective-rope", moment_observe, 2 * 16 * (24 + 12) * 10,
+         (8 * 12 + 12 + 48) * 10}, // two maps; conv, sums, norm
+        {"selective-rope:kind=carope", moment_observe, 2 * 24 * 3 * 10,
+         (3 * 18 + 2 * 12) * 10},                                                         // 2 functions; powers, sums
+        {"selective-rope:kind=repo", moment_observe, 2 * 3 * (48 + 3) * 10, 10 * 3 * 10}, // a silu, a product
         {"sink", moment_sink, 0, 30 * (8 + 1)}};
     for (const Expected& expected : all) {
         const Operations found = make(expected.spec)->operations(expected.moment, work);

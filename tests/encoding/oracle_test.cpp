@@ -220,8 +220,7 @@ TEST_P(EncodingOracle, ReadsWhatItNames) {
     expect(encodings.reads() & reads_queries, [&] { return changed(&Tile::q, 1); });
     expect(encodings.reads() & reads_keys, [&] { return changed(&Tile::k, n); });
     const unsigned any_state = reads_state | reads_query_state;
-    expect(encodings.reads() & any_state,
-           [&] { return changed(&Tile::query_state, 1) || changed(&Tile::key_state, n); });
+    expect(encodings.reads() & any_state, [&] { return changed(&Tile::query_state, 1) || changed(&Tile::key_state, n); });
     EXPECT_EQ((encodings.reads() & any_state) != 0, seen.observes());
 }
 

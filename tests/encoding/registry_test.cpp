@@ -30,12 +30,13 @@ TEST(Registry, DescribesEveryEncoding) {
 
 // The properties stated in the papers.
 TEST(Registry, SaysWhatEncodingsAre) {
-    const std::set<std::string_view> absolute = {"sinusoidal", "learned", "rotate-stretch", "fire"};
-    const std::set<std::string_view> untrained = {"none",  "sinusoidal",     "rope",    "xpos",
-                                                  "alibi", "rotate-stretch", "sandwich"};
+    const std::set<std::string_view> absolute = {"sinusoidal", "learned", "rotate-stretch", "fire", "log-scale"};
+    const std::set<std::string_view> untrained = {"none",  "sinusoidal",     "rope",     "xpos",
+                                                  "alibi", "rotate-stretch", "sandwich", "stick-breaking"};
     std::istringstream acting(R"(none 0 sinusoidal embed learned embed segment embed rotate-stretch embed rope rotate
         xpos rotate alibi bias t5 bias kerple bias sandwich bias fire bias forget observe+bias sink sink shaw bias+mix
-        transformer-xl rotate+bias deberta rotate+bias cope rescore relative-logits observe+bias)");
+        transformer-xl rotate+bias deberta rotate+bias cope rescore relative-logits observe+bias
+        log-scale rotate stick-breaking rescore+sink selective-rope observe+rotate)");
     for (std::string name, moments; acting >> name >> moments;) {
         SCOPED_TRACE(name);
         const std::unique_ptr<Encoding> made = example_of(find_encoding(name));

@@ -78,6 +78,25 @@ TEST(EncodingStack, RefusesTwoRotationsOfOneLayerWhereverTheyStand) {
     EXPECT_NO_THROW(EncodingStack("pattern(rope,none)+pattern(none,rope)", dims));
 }
 
+// A factor of the queries commutes with a rotation, and with another factor.
+TEST(EncodingStack, TakesFactorsOfTheQueriesBesideARotation) {
+    for (const char* spec : {"rope+log-scale", "log-scale+rope", "log-scale:kind=llama4+log-scale:kind=log-n+rope",
+                             "pattern((rope+log-scale),none)", "log-scale:kind=inkling+cope"})
+        EXPECT_NO_THROW(EncodingStack(spec, dims)) << spec;
+}
+
+TEST(EncodingStack, RefusesOthersWhereAnEncodingActsAlone) {
+    const auto refused = [](const std::string& spec, const std::string& text) {
+        expect_error(ErrorCode::usage, text, [&] { EncodingStack(spec, dims); });
+    };
+    refused("log-scale:kind=inkling+alibi", "expected 'log-scale' without another encoding at bias");
+    refused("t5+log-scale:kind=inkling", "expected 'log-scale' without another encoding at bias");
+    refused("transformer-xl+log-scale", "expected 'transformer-xl' without another encoding at rotate");
+    refused("stick-breaking+cope", "expected 'stick-breaking' without another encoding at rescore");
+    refused("stick-breaking+sink", "'stick-breaking' and 'sink' both are the sink of a softmax");
+    EXPECT_NO_THROW(EncodingStack("pattern((log-scale:kind=inkling),(alibi))", dims));
+}
+
 TEST(EncodingStack, NamesBindsAndLimits) {
     EncodingStack stack("segment:count=3+learned:length=10,offset=2+alibi", dims);
     EXPECT_EQ(stack.moments(), moment_embed | moment_bias);

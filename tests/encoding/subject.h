@@ -72,7 +72,11 @@ inline std::vector<std::string> encoding_variants() {
         deberta:span=2,terms=p2c cope:positions=1 cope:positions=3 cope:positions=300 pattern(none,(shaw:clip=3))+rope
         forget+cope+alibi forget:start=5 sinusoidal:columns=4 sinusoidal:columns=7,layout=halves dpb:width=5,depth=1
         dpb:width=70,distance=linear path:rank=3,kernel=1 path:rank=5,kernel=4 path+forget wall+alibi pope:theta=50
-        relative-logits:rank=3,extent=40 forget+relative-logits:extent=1)");
+        relative-logits:rank=3,extent=40 forget+relative-logits:extent=1 log-scale:kind=log-n
+        log-scale:kind=log-n,length=9 log-scale:kind=llama4,length=5 log-scale:kind=ministral,length=5,factor=0.5
+        log-scale:kind=inkling,length=5 log-scale+shaw:clip=3 pope+log-scale stick-breaking+alibi
+        selective-rope:rank=3,kernel=1 selective-rope:kernel=7,theta=100 selective-rope:kind=carope
+        selective-rope:kind=repo,theta=100 log-scale+selective-rope forget+selective-rope+relative-logits)");
 }
 
 inline std::vector<EncodingCase> encoding_cases() {

@@ -195,6 +195,14 @@ TEST(EncodingShowsItsParts, Tensors) {
 
 TEST(EncodingShowsItsParts, PartsOfFormulas) {
     const double pi = std::acos(-1.0);
+    expect_rows("log-scale", "table", 7, [](const Subject& s, int i, int) {
+        return tensor_of(s, "log-scale.layers.1.scale").at(0, 1) * std::log(8.0 + i);
+    });
+    expect_rows("log-scale:kind=ministral,length=9,factor=0.5", "table", 7,
+                [](const Subject&, int i, int) { return 1 + 0.5 * std::log((7 + i) / 9 + 1); });
+    expect_rows("selective-rope:theta=100", "table", 0,
+                [](const Subject&, int i, int) { return std::pow(100, -i / 4.0); });
+    expect_rows("stick-breaking", "table", 7, [](const Subject&, int i, int) { return std::pow(0.5, 7 + i); });
     expect_rows("rotate-stretch:period=6,step=0.3", "table", 7, [&](const Subject&, int i, int j) {
         return j == 0 ? (7 + i) % 6 * pi / 3 : ((7 + i) / 6 + 1) * 0.3; // whole turns do not count in angles
     });
@@ -245,7 +253,7 @@ TEST(EncodingShowsItsParts, RefusesWhatIsMissing) {
     };
     for (const std::string& spec :
          words_of("alibi:trained=yes kerple fire forget sink cope shaw deberta transformer-xl t5 learned segment "
-                  "relative-logits")) {
+                  "relative-logits log-scale")) {
         const Subject subject({spec, even_dims});
         const Encoding& encoding = *subject.stack.items()[0];
         const auto bare = std::move(make_encodings(spec, even_dims).at(0));
@@ -257,7 +265,7 @@ TEST(EncodingShowsItsParts, RefusesWhatIsMissing) {
             EXPECT_EQ(refused(encoding, {.part = part, .layer = 2}), per_layer && !derived);
         }
     }
-    for (const std::string& spec : words_of("alibi t5 kerple sandwich fire deberta transformer-xl")) {
+    for (const std::string& spec : words_of("alibi t5 kerple sandwich fire deberta transformer-xl log-scale")) {
         const std::string part = spec == "deberta" ? "keys" : spec == "transformer-xl" ? "vectors" : "";
         const Subject subject({spec, even_dims});
         for (const int head : {-1, 3})

@@ -126,7 +126,9 @@ std::vector<Case> cases() {
             out.push_back({architecture + " with an encoder, " + spec, pair, spec});
         for (const char* spec :
              {"alibi:trained=yes", "kerple:kernel=power", "shaw:clip=3,values=no", "deberta:terms=c2p",
-              "pattern(rope,none)", "pattern((alibi:trained=yes),(shaw+sink))", "t5+forget", "rope+cope"})
+              "pattern(rope,none)", "pattern((alibi:trained=yes),(shaw+sink))", "t5+forget", "rope+cope",
+              "rope+log-scale", "log-scale+selective-rope", "selective-rope:kind=carope", "selective-rope:kind=repo",
+              "relative-logits+selective-rope+sink", "stick-breaking+relative-logits"})
             out.push_back({architecture + " " + spec, b, spec});
         for (const char* spec : {"rope:sections=1/1", "rope:sections=1/1+t5+learned"})
             out.push_back({architecture + " in a plane, " + spec, b, spec, 2});

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: MIT
+#include "encoding/base/angle_source.h"
+
+#include "core/parallel.h"
+#include "core/tensor.h"
+#include "encoding/base/float_pair.h"
+#include "encoding/base/projection.h"
+#include "kernels/kernels.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace ordo {
+namespace {
+
+constexpr int rows_at_once = 16;
+
+// Adds up the pairs of floats in the first columns. One call and many calls give a sequence the same bits.
+void add_up(int count, const float* before, View state) {
+    parallel_for(count, std::max(1, 1024 / std::max(1, state.rows)), [&](std::ptrdiff_t c) {
+        double sum = before ? pair_sum(before + 2 * c) : 0;
+        for (int t = 0; t < state.rows; ++t) {
+            float* pair = state.row(t) + 2 * c;
+            split_pair(sum + pair_sum(pair), pair);
+            sum = pair_sum(pair);
+        }
+    });
+}
+
+// df [n, count]: the gradients of the summands, from those of the sums.
+Tensor add_up_backward(int count, View d_state) {
+    Tensor df(d_state.rows, count);
+    parallel_for(count, std::max(1, 1024 / std::max(1, d_state.rows)), [&](std::ptrdiff_t c) {
+        double sum = 0;
+        for (int t = d_state.rows - 1; t >= 0; --t)
+            df.view().row(t)[c] = static_cast<float>(sum += static_cast<double>(d_state.row(t)[2 * c]));
+    });
+    return df;
+}
+
+// ---- selective ----------------------------------------------------------------------------------
+
+// The state of a token: the sums, then z = down x^ of this token and of the kernel - 2 tokens before it.
+class Selective final : public AngleSource {
+public:
+    Selective(const AngleSizes& sizes, int rank, int kernel) : AngleSource(sizes), rank_(rank), kernel_(kernel) {}
+    std::vector<Shape> tensors() const override {
+        return {{"down", rank_, sizes_.width}, {"up", count(), rank_}, {"convolution", count(), kernel_}};
+    }
+    int state_floats() const override { return z_at() + history() * rank_; }
+
+    void observe(View x, std::span<const View> tensors, const float* before, View state) const override {
+        const View down = tensors[0], up = tensors[1], weights = tensors[2];
+        parallel_for(x.rows, rows_at_once, [&](std::ptrdiff_t t) {
+            const float* row = x.row(static_cast<int>(t));
+            float* z = state.row(static_cast<int>(t)) + z_at();
+            std::fill_n(z, rank_, 0.0f);
+            for (int part = 0; part < sizes_.parts; ++part) {
+                const float* own = row + part * part_width();
+                const float factor = 1 / norm(own);
+                for (int r = 0; r < rank_; ++r)
+                    z[r] += factor * kernels().dot(part_width(), down.row(r) + part * part_width(), own);
+            }
+        });
+        // z of the token t, which may be before the first row; null before the sequence.
+        const auto z_of = [&](int t) -> const float* {
+            if (t >= 0) return state.row(t) + z_at();
+            return before ? before + z_at() + (-1 - t) * rank_ : nullptr;
+        };
+        parallel_for(x.rows, rows_at_once, [&](std::ptrdiff_t row) {
+            const int t = static_cast<int>(row);
+            for (int c = 0; c < count(); ++c) {
+                double f = 0;
+                for (int m = 0; m < kernel_; ++m)
+                    if (const float* z = z_of(t - (kernel_ - 1) + m))
+                        f += static_cast<double>(weights.row(c)[m]) *
+                             static_cast<double>(kernels().dot(rank_, up.row(c), z));
+                split_pair(f, state.row(t) + 2 * c);
+            }
+            for (int age = 1; age < history(); ++age) {
+                float* to = state.row(t) + z_at() + age * rank_;
+                if (const float* z = z_of(t - age))
+                    std::copy_n(z, rank_, to);
+                else
+                    std::fill_n(to, rank_, 0.0f);
+            }
+        });
+        add_up(count(), before, state);
+    }
+
+    void observe_backward(View d_state, View x, std::span<const View> tensors, View state, View dx,
+                          std::span<const View> grads) const override {
+        const View down = tensors[0], up = tensors[1], weights = tensors[2], z = cols_of(state, z_at(), rank_);
+        const int n = x.rows;
+        Tensor df = add_up_backward(count(), d_state), u(n, count()), du(n, count());
+        project(z, up, u.view());
+        parallel_for(count(), 1, [&](std::ptrdiff_t c) {
+            for (int m = 0; m < kernel_; ++m) {
+                const int shift = kernel_ - 1 - m;
+                double sum = 0;
+                for (int t = shift; t < n; ++t) {
+                    const float d = df.view().row(t)[c];
+                    sum += static_cast<double>(d) * static_cast<double>(u.view().row(t - shift)[c]);
+                    du.view().row(t - shift)[c] += weights.row(static_cast<int>(c))[m] * d;
+                }
+                grads[2].row(static_cast<int>(c))[m] += static_cast<float>(sum);
+            }
+        });
+        Tensor dz(n, rank_), normed(n, x.cols), d_normed(n, x.cols);
+        projection_backward(du.view(), 1, z, up, grads[1], dz.view());
+        const auto parts_of = [&](int t, const auto& use) {
+            for (int part = 0; part < sizes_.parts; ++part)
+                use(part * part_width(), norm(x.row(t) + part * part_width()));
+        };
+        parallel_for(n, rows_at_once, [&](std::ptrdiff_t row) {
+            const int t = static_cast<int>(row);
+            parts_of(t, [&](int at, float length) {
+                for (int j = at; j < at + part_width(); ++j) normed.view().row(t)[j] = x.row(t)[j] / length;
+            });
+        });
+        projection_backward(dz.view(), 1, normed.view(), down, grads[0], d_normed.view());
+        // d x = (d x^ - x^ (x^ . d x^)) / norm
+        parallel_for(n, rows_at_once, [&](std::ptrdiff_t row) {
+            const int t = static_cast<int>(row);
+            const float *y = normed.view().row(t), *dy = d_normed.view().row(t);
+            parts_of(t, [&](int at, float length) {
+                const float along = kernels().dot(part_width(), y + at, dy + at);
+                for (int j = at; j < at + part_width(); ++j) dx.row(t)[j] += (dy[j] - y[j] * along) / length;
+            });
+        });
+    }
+    Operations operations(double tokens) const override {
+        return {2.0 * rank_ * (sizes_.width + count()) * tokens,
+                (2.0 * kernel_ * count() + count() + 2.0 * sizes_.width) * tokens};
+    }
+
+private:
+    int z_at() const { return 2 * count(); }
+    int history() const { return std::max(1, kernel_ - 1); }
+    int part_width() const { return sizes_.width / sizes_.parts; }
+    float norm(const float* part) const { return std::sqrt(kernels().dot(part_width(), part, part) + 1e-6f); }
+
+    int rank_, kernel_;
+};
+
+// ---- carope -------------------------------------------------------------------------------------
+
+class Carope final : public AngleSource {
+public:
+    using AngleSource::AngleSource;
+    std::vector<Shape> tensors() const override { return {{"frequency", sizes_.groups, sizes_.width}}; }
+    int state_floats() const override { return 2 * count(); }
+
+    void observe(View x, std::span<const View> tensors, const float* before, View state) const override {
+        parallel_for(x.rows, rows_at_once, [&](std::ptrdiff_t row) {
+            const int t = static_cast<int>(row);
+            for (int g = 0; g < sizes_.groups; ++g) {
+                const double f = frequency(product(tensors[0], g, x.row(t)));
+                double power = 1;
+                for (int k = 0; k < sizes_.pairs; ++k, power *= f)
+                    split_pair(power, state.row(t) + 2 * (g * sizes_.pairs + k));
+            }
+        });
+        add_up(count(), before, state);
+    }
+    // With f = 1 / (1 + softplus(a)):  df/da = -f^2 sigmoid(a),  d f^k / df = k f^(k-1).
+    void observe_backward(View d_state, View x, std::span<const View> tensors, View, View dx,
+                          std::span<const View> grads) const override {
+        Tensor df = add_up_backward(count(), d_state), da(x.rows, sizes_.groups);
+        parallel_for(x.rows, rows_at_once, [&](std::ptrdiff_t row) {
+            const int t = static_cast<int>(row);
+            for (int g = 0; g < sizes_.groups; ++g) {
+                const double a = product(tensors[0], g, x.row(t)), f = frequency(a);
+                double sum = 0, power = 1;
+                for (int k = 1; k < sizes_.pairs; ++k, power *= f)
+                    sum += k * power * static_cast<double>(df.view().row(t)[g * sizes_.pairs + k]);
+                da.view().row(t)[g] = static_cast<float>(-sum * f * f / (1 + std::exp(-a)));
+            }
+        });
+        projection_backward(da.view(), 1, x, tensors[0], grads[0], dx);
+    }
+    Operations operations(double tokens) const override {
+        return {2.0 * sizes_.width * sizes_.groups * tokens,
+                (sizes_.groups * (2 * operations_of_function + 2) + 2 * count()) * tokens};
+    }
+
+private:
+    double product(View frequency, int group, const float* x) const {
+        return static_cast<double>(kernels().dot(sizes_.width, frequency.row(group), x));
+    }
+    static double frequency(double a) { return 1 / (1 + std::max(a, 0.0) + std::log1p(std::exp(-std::fabs(a)))); }
+};
+
+// ---- repo ---------------------------------------------------------------------------------------
+
+constexpr int most_rank = 1024; // of an array on the stack
+
+class Repo final : public AngleSource {
+public:
+    Repo(const AngleSizes& sizes, int rank) : AngleSource(sizes), rank_(rank) {}
+    std::vector<Shape> tensors() const override {
+        return {{"gate", rank_, sizes_.width}, {"content", rank_, sizes_.width}, {"out", sizes_.groups, rank_}};
+    }
+    int state_floats() const override { return sizes_.groups; }
+
+    void observe(View x, std::span<const View> tensors, const float*, View state) const override {
+        parallel_for(x.rows, 1, [&](std::ptrdiff_t row) {
+            const View own = rows_of(x, static_cast<int>(row), 1);
+            float gate[most_rank], content[most_rank];
+            const View hidden = view(gate, 1, rank_);
+            project(own, tensors[0], hidden);
+            project(own, tensors[1], view(content, 1, rank_));
+            kernels().silu(rank_, gate, gate);
+            for (int r = 0; r < rank_; ++r) gate[r] *= content[r];
+            project(hidden, tensors[2], rows_of(state, static_cast<int>(row), 1));
+        });
+    }
+    void observe_backward(View d_state, View x, std::span<const View> tensors, View, View dx,
+                          std::span<const View> grads) const override {
+        Tensor gate(x.rows, rank_), content(x.rows, rank_), hidden(x.rows, rank_), d_hidden(x.rows, rank_);
+        project(x, tensors[0], gate.view());
+        project(x, tensors[1], content.view());
+        const auto each = [&](const auto& use) {
+            for (std::size_t i = 0; i < hidden.size(); ++i)
+                use(gate.data()[i], content.data()[i], hidden.data()[i], d_hidden.data()[i]);
+        };
+        const auto sigmoid = [](float a) { return 1 / (1 + std::exp(-a)); };
+        each([&](float a, float c, float& h, float&) { h = a * sigmoid(a) * c; });
+        projection_backward(d_state, 1, hidden.view(), tensors[2], grads[2], d_hidden.view());
+        each([&](float& a, float& c, float&, float& dh) { // now the gradients of gate and content
+            const float s = sigmoid(a), silu = a * s;
+            a = dh * c * (s + silu * (1 - s));
+            c = dh * silu;
+        });
+        projection_backward(gate.view(), 1, x, tensors[0], grads[0], dx);
+        projection_backward(content.view(), 1, x, tensors[1], grads[1], dx);
+    }
+    Operations operations(double tokens) const override {
+        return {2.0 * rank_ * (2 * sizes_.width + sizes_.groups) * tokens,
+                (operations_of_function + 2) * rank_ * tokens};
+    }
+
+private:
+    int rank_;
+};
+
+} // namespace
+
+std::unique_ptr<AngleSource> selective_angles(const AngleSizes& sizes, int rank, int kernel) {
+    return std::make_unique<Selective>(sizes, rank, kernel);
+}
+std::unique_ptr<AngleSource> carope_angles(const AngleSizes& sizes) {
+    return std::make_unique<Carope>(sizes);
+}
+std::unique_ptr<AngleSource> repo_angles(const AngleSizes& sizes, int rank) {
+    return std::make_unique<Repo>(sizes, rank);
+}
+
+} // namespace ordo
