@@ -1,15 +1,16 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Proves that an encoding is one file, one line of a list, and one oracle. Adds four encodings to a copy of the tree and
-# changes nothing else. The contract, gradient and oracle tests and `ordo encodings` must then include them. They are of
-# four kinds: trained rows of embeddings, a trained bias, a whole row of scores, and a state of its own. A fifth has no
-# oracle. The copy includes the built objects, so make compiles only the files that depend on the new lines, in one
-# build.
+# Proves that an encoding is one file, one line of a list, and one oracle. Adds encodings to a copy of the tree and
+# changes nothing else. The contract, gradient and oracle tests and `ordo encodings` must then include them. Each is of
+# another kind: trained rows of embeddings, a trained bias, a whole row of scores, a state of its own, a rotation of
+# queries, keys, values and outputs by that state, a factor of the queries, a sink of each query, and a state of queries
+# alone. One more has no oracle. The copy includes the built objects, so make compiles only the files that depend on the
+# new lines, in one build.
 set -eu
 unset MAKEFLAGS MAKELEVEL MFLAGS
 copy=$(mktemp -d)
 trap 'rm -rf "$copy"' EXIT
-kinds='rows bias row state'
+kinds='rows bias row state turn scale rest query'
 
 { git ls-files -z 2>/dev/null || find . -path ./build -prune -o -type f -print0; } | xargs -0 cp --parents -pt "$copy"
 [ ! -d build/release ] || { mkdir "$copy/build" && cp -a build/release "$copy/build/"; }
@@ -28,7 +29,7 @@ echo 'ENCODING(throwaway_bare)' >>engine/encoding/list.def
 build program test-binary
 echo "$(grep -c CXX make.log) files compiled"
 
-# The fifth has not been compared with anything, so this run must fail.
+# The last has not been compared with anything, so this run must fail.
 if tests '*Oracle*throwaway_bare*'; then
     echo "an encoding without an oracle is not reported"
     exit 1
@@ -50,5 +51,5 @@ done
 
 # The tests that use the list name the encoding they run on, or report it as one of several.
 tests '*throwaway*:*EncodingContractWithout*:Evicting.*:CliEncodings.*:Registry.*:EncodingTable.*-*throwaway_bare*' || { cat tests.log; exit 1; }
-echo "ordo encodings lists all four; $(wc -l <names.log) tests run on them, $(grep -c Contract names.log) of them of the" \
+echo "ordo encodings lists all of them; $(wc -l <names.log) tests run on them, $(grep -c Contract names.log) of them of the" \
     "contract; $(sed -nE 's/^\[  PASSED  \] ([0-9]+) tests?\..*/\1/p' tests.log) pass, with those of the lists"
