@@ -34,8 +34,8 @@ namespace ordo {
 
 // The moments, in capitals, between the steps of a forward pass. Braces hold the steps of each of n layers. wo is the
 // output projection of attention.
-//   ids > embedding > EMBED > n x { norm > OBSERVE > q,k,v > ROTATE > cache > q.k*scale > cap > BIAS > RESCORE > mask
-//   > softmax (SINK) > .v > MIX > wo ... }
+//   ids > embedding > EMBED > SHIFT > n x { norm > SHIFT > OBSERVE > q,k,v > SHIFT > ROTATE > cache > q.k*scale > cap
+//   > BIAS > RESCORE > mask > softmax (SINK) > .v > MIX > wo > + > norm > SHIFT > feed-forward > + }
 enum Moment : unsigned {
     moment_embed = 1,
     moment_rotate = 2,
@@ -43,7 +43,8 @@ enum Moment : unsigned {
     moment_observe = 8,
     moment_rescore = 16,
     moment_mix = 32,
-    moment_sink = 64
+    moment_sink = 64,
+    moment_shift = 128
 };
 
 // The positions and segments that an encoding can encode: 0 .. positions - 1 and 0 .. segments - 1.
@@ -121,6 +122,14 @@ public:
     virtual float sink(const Tile&) const { return -std::numeric_limits<float>::infinity(); }
     virtual void sink_backward(float d_sink, const Tile&, const Gradients&) const;
 
+    // SHIFT: mixes each row of x [n, cols] with rows before it, at the places for which shifts(). x holds the same rows as
+    // the end of rows.inputs, which the cache keeps.
+    virtual void shift(View /*x*/, const ShiftRows& /*rows*/) const {}
+    // Takes a whole sequence. dx holds the gradient of the output, and is replaced by that of the inputs.
+    virtual void shift_backward(View dx, const ShiftRows& rows, const Gradients&) const;
+    virtual bool shifts(Place) const { return false; }
+    virtual int shift_rows() const { return 0; } // the number of earlier rows that a row is mixed with, at most
+
     // The parts of a Tile that BIAS, RESCORE, MIX and SINK read, and the state for ROTATE: a set of Reads bits.
     virtual unsigned reads() const { return 0; }
 
@@ -185,7 +194,7 @@ private:
 #define ORDO_OVERRIDDEN_MOMENTS(suffix)                                                                                \
     (ORDO_OVERRIDDEN(embed, suffix) | ORDO_OVERRIDDEN(rotate, suffix) | ORDO_OVERRIDDEN(bias, suffix) |                \
      ORDO_OVERRIDDEN(observe, suffix) | ORDO_OVERRIDDEN(rescore, suffix) | ORDO_OVERRIDDEN(mix, suffix) |              \
-     ORDO_OVERRIDDEN(sink, suffix))
+     ORDO_OVERRIDDEN(sink, suffix) | ORDO_OVERRIDDEN(shift, suffix))
 // Tells an encoding the moments whose methods and backward passes its class overrides, if T is its class, not a base.
 template <std::derived_from<Encoding> T>
 std::unique_ptr<T> with_moments(std::unique_ptr<T> encoding) {

@@ -132,6 +132,17 @@ struct HeadRows {
     View state = {};          // [n, state_floats()], as OBSERVE wrote it; no data unless reads() names a state
 };
 
+// Where SHIFT can act: on the embedding, after EMBED; on the input of a layer's attention, which OBSERVE reads; on its
+// queries, keys and values, [n, (n_heads + 2 n_kv_heads) * e]; on the input of its feed-forward part.
+enum class Place { embedding, attention, qkv, feed_forward };
+// Some rows of one sequence, for SHIFT.
+struct ShiftRows {
+    Place place = Place::attention;
+    int layer = 0;
+    int before = 0;   // rows before them; fewer than shift_rows() only at the start of the sequence
+    View inputs = {}; // [before + n, cols]: those and the rows themselves, as they were before SHIFT
+};
+
 // The parts that an encoding reads besides positions. Only the parts that it reads cost time. reads_query_state stands
 // for the state of the rows of a pass, without that of earlier keys. Then the cache does not keep the state.
 enum Reads : unsigned { reads_queries = 1, reads_keys = 2, reads_state = 4, reads_query_state = 8 };

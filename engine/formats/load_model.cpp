@@ -325,7 +325,7 @@ Model Model::load(const std::filesystem::path& path, OwnEncoding encoding, const
         const Source source = open_source(path);
         std::vector<OwnEncoding> items;
         items.push_back(std::move(encoding));
-        return build(source, EncodingStack(std::move(items), source.blueprint.n_layers), false, options);
+        return build(source, EncodingStack(std::move(items), source.blueprint.dims()), false, options);
     });
 }
 

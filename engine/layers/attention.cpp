@@ -231,7 +231,7 @@ void observe(const AttentionLayer& layer, std::span<const Part> parts, View norm
                                 before.data, own);
         if (!states.data) return;
         for (int row = 0; row < part.rows; ++row)
-            std::copy_n(own.row(row), layer.encodings.kept_floats(), kept.row(row));
+            std::copy_n(own.row(row), layer.encodings.observed_floats(), kept.row(row));
     });
 }
 

@@ -31,8 +31,10 @@ public:
 
     int operator()(int in) const {
         const LayerSizes& s = c_.program.sizes;
+        in = c_.shift(in, Place::attention, Slot::hidden);
         int qkv = c_.linear(in, qkv_, Slot::qkv);
         for (const Bias& b : biases_) c_.step({Op::bias, qkv, qkv, -1, b.vector, b.first});
+        qkv = c_.shift(qkv, Place::qkv, Slot::qkv);
         if (c_.program.plan.qkv_clip != 0) qkv = c_.step({Op::clip, qkv, c_.value(Slot::qkv, s.qkv_width())});
         if (qk_norm_ >= 0) qkv = c_.step({Op::qk_norm, qkv, c_.value(Slot::qkv, s.qkv_width()), -1, qk_norm_});
         const int gathered = c_.step({Op::attention, qkv, c_.value(Slot::attended, s.q_width()), in});
@@ -98,6 +100,7 @@ public:
 
     int operator()(int in) const {
         const LayerPlan& plan = c_.program.plan;
+        in = c_.shift(in, Place::feed_forward, Slot::attended);
         if (plan.experts == 0) return single(in, first_, c_.program.sizes.d_ff);
         int shared = -1;
         if (plan.shared_expert != 0)
@@ -148,9 +151,10 @@ private:
 
 } // namespace
 
-Program compile(const LayerPlan& plan, LayerSizes sizes) {
+Program compile(const LayerPlan& plan, LayerSizes sizes, unsigned places) {
     if (plan.ffn_width != 0) sizes.d_ff = plan.ffn_width;
     ProgramBuilder c(plan, sizes, {Slot::stream, sizes.d_model});
+    c.places = places;
     const NormedBranch<AttentionBranch> attention(c, "attention");
     std::optional<NormedBranch<CrossAttentionBranch>> cross;
     if (plan.cross_attention) cross.emplace(c, "cross_attention");

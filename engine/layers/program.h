@@ -31,6 +31,7 @@ struct Value {
 enum class Op {
     lookup,    // out = the rows of linears[weight] for the tokens, times `factor`
     embed,     // out = in after encoding `weight` of the stack embeds it
+    shift,     // out = in mixed with earlier rows at place `first`; of the embedding, by encoding `weight` of the stack
     norm,      // out = norm(in) by norms[weight]
     linear,    // out = in W^T + b, linears[weight]
     bias,      // in += vectors[weight], from column `first` on
@@ -101,7 +102,8 @@ struct Program {
 };
 
 // sizes: of the model; the program's sizes are the layer's.
-Program compile(const LayerPlan& plan, LayerSizes sizes);
+// places: the bits of those at which encodings shift, 1 << place.
+Program compile(const LayerPlan& plan, LayerSizes sizes, unsigned places = 0);
 
 // From tokens to logits. The output of one program is the input of the next; layer i runs layers[i % size].
 struct StackProgram {

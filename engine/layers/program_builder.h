@@ -56,6 +56,12 @@ public:
         return step({Op::linear, in, value(to, program.linears[weight].rows), -1, weight});
     }
     int add(int in, int branch) { return step({Op::add, in, value(Slot::stream, program.sizes.d_model), branch}); }
+    // The value itself if no encoding shifts at the place.
+    int shift(int in, Place place, Slot to, int weight = -1) {
+        if (!(places & 1U << static_cast<unsigned>(place))) return in;
+        const int width = program.values[static_cast<std::size_t>(in)].width;
+        return step({Op::shift, in, value(to, width), -1, weight, static_cast<int>(place)});
+    }
     int value(Slot slot, int width) {
         program.values.push_back({slot, width});
         return static_cast<int>(program.values.size()) - 1;
@@ -66,6 +72,7 @@ public:
     }
 
     Program program;
+    unsigned places = 0; // the bits of those at which encodings shift
 
 private:
     double branches() const { return program.plan.cross_attention ? 3 : 2; } // of a layer

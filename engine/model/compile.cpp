@@ -8,6 +8,13 @@
 namespace ordo {
 namespace {
 
+unsigned places_of(const EncodingStack& encodings) {
+    unsigned places = 0;
+    for (const Place place : all_places)
+        if (encodings.shifts(place)) places |= 1U << static_cast<unsigned>(place);
+    return places;
+}
+
 Program compile_enter(const Blueprint& b, const LayerSizes& sizes, const EncodingStack& encodings) {
     const bool narrow = b.embedding_width != 0;
     ProgramBuilder c(b, sizes, {narrow ? Slot::narrow : Slot::stream, b.embedding_cols()});
@@ -18,6 +25,9 @@ Program compile_enter(const Blueprint& b, const LayerSizes& sizes, const Encodin
     for (std::size_t i = 0; i < items.size(); ++i)
         if (items[i]->moments() & moment_embed)
             x = c.step({Op::embed, x, c.value(Slot::stream, b.d_model), -1, static_cast<int>(i)});
+    c.places = places_of(encodings);
+    for (std::size_t i = 0; i < items.size(); ++i)
+        if (items[i]->shifts(Place::embedding)) x = c.shift(x, Place::embedding, Slot::stream, static_cast<int>(i));
     if (b.embedding_norm) c.norm(x, c.norm_weights("embedding_norm"), Slot::stream);
     return std::move(c.program);
 }
@@ -58,7 +68,7 @@ StackProgram compile(const Blueprint& b, const EncodingStack& encodings, bool he
     StackProgram stack;
     stack.enter = compile_enter(b, sizes, encodings);
     for (int i = 0; i < std::max<int>(1, static_cast<int>(b.pattern.size())); ++i)
-        stack.layers.push_back(compile(b.layer(i), sizes));
+        stack.layers.push_back(compile(b.layer(i), sizes, places_of(encodings)));
     stack.finish = compile_finish(b, sizes);
     if (head && b.head) stack.head = compile_head(b, sizes);
     return stack;
@@ -77,8 +87,7 @@ void append(std::vector<TensorSpec>& list, const Program& program, const std::st
 void append_stack(std::vector<TensorSpec>& list, const StackProgram& stack, const std::string& prefix) {
     for (const TensorSpec& spec : stack.enter.tensors)
         if (spec.shape.size() == 1) list.emplace_back(spec).name = prefix + spec.name;
-    for (int i = 0; i < stack.n_layers(); ++i)
-        append(list, stack.layer(i), prefix + StackProgram::layer_prefix(i));
+    for (int i = 0; i < stack.n_layers(); ++i) append(list, stack.layer(i), prefix + StackProgram::layer_prefix(i));
     append(list, stack.finish, prefix);
 }
 

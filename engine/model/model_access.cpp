@@ -105,7 +105,7 @@ Model Model::with_encoding(OwnEncoding encoding, const OnWarning& on_warning) co
     const Impl& m = impl_of(*this);
     std::vector<OwnEncoding> items;
     items.push_back(std::move(encoding));
-    return under(m, on_warning, [&] { return EncodingStack(std::move(items), m.blueprint.n_layers); });
+    return under(m, on_warning, [&] { return EncodingStack(std::move(items), m.blueprint.dims()); });
 }
 
 std::string Model::metadata(std::string_view key) const {

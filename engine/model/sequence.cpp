@@ -63,7 +63,7 @@ Sequence::Sequence(const Stack& of, const SessionOptions& wanted, const char* na
       first_position(wanted.first_position) {
     const Blueprint& b = of.blueprint;
     KvCacheShape shape{b.n_layers, b.n_kv_heads, b.d_head, capacity, wanted.cache, axes};
-    if (of.encodings.moments() & moment_observe)
+    if (of.encodings.moments() & (moment_observe | moment_shift))
         for (int i = 0; i < b.n_layers; ++i) shape.state_floats.push_back(of.encodings.layer(i).kept_floats());
     shape.chunk = chunk;
     shape.grows = true;

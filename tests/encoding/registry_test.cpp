@@ -93,8 +93,8 @@ TEST(Registry, RefusesSizesThatCannotBe) {
 }
 
 TEST(Registry, MomentsStandInTheOrderOfAPass) {
-    const unsigned all =
-        moment_embed | moment_rotate | moment_bias | moment_observe | moment_rescore | moment_mix | moment_sink;
+    const unsigned all = moment_embed | moment_rotate | moment_bias | moment_observe | moment_rescore | moment_mix |
+                         moment_sink | moment_shift;
     unsigned seen = 0;
     std::set<std::string_view> names;
     for (const MomentInfo& info : moments_of_a_pass) {
@@ -303,7 +303,7 @@ TEST(Trainable, ABiasOrASinkThatIsConstantNeedsNone) {
     EXPECT_NE(
         untrainable(std::make_unique<Bare>(moment_sink, false, reads_queries)).find("bare: has no gradient for sink"),
         std::string::npos);
-    for (const Moment moment : {moment_embed, moment_rotate, moment_observe, moment_rescore, moment_mix})
+    for (const Moment moment : {moment_embed, moment_rotate, moment_observe, moment_rescore, moment_mix, moment_shift})
         EXPECT_NE(untrainable(std::make_unique<Bare>(moment)), "");
     // ALiBi without trained slopes needs no backward pass.
     const EncodingStack stack("alibi", dims);

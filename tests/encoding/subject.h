@@ -279,7 +279,7 @@ struct Seen {
         observe(oracles);
         if (observes()) encodings.observe(inputs.view(), at, nullptr, state.view());
     }
-    bool observes() const { return encodings.state_floats() > 0; }
+    bool observes() const { return (encodings.moments() & moment_observe) != 0; }
     void observe(const LayerOracles& oracles) { exact.states = oracles.observe(exact_inputs); }
 
     // The rows of all tokens for ROTATE.

@@ -63,6 +63,9 @@ void Encoding::embed_backward(View, View, const TokenRows&, const Gradients&) co
 void Encoding::observe_backward(View, View, int, Positions, View, View, const Gradients&) const {
     no_gradient(*this, moment_observe);
 }
+void Encoding::shift_backward(View, const ShiftRows&, const Gradients&) const {
+    no_gradient(*this, moment_shift);
+}
 void Encoding::rotate_backward(View, View, const HeadRows&, const Gradients&) const {
     no_gradient(*this, moment_rotate);
 }

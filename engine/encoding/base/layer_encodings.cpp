@@ -23,6 +23,11 @@ void LayerEncodings::add(Item item) {
     const Encoding& encoding = *item.encoding;
     for (const Role role : all_roles)
         if (item.moments & moment_rotate && encoding.rotates(role)) item.roles |= bit(role);
+    for (const Place place : all_places)
+        if (item.moments & moment_shift && encoding.shifts(place) && (place != Place::embedding || layer_ == 0))
+            item.places |= bit(place);
+    if (item.places != 0) shift_rows_ = std::max(shift_rows_, encoding.shift_rows());
+    places_ |= item.places;
     item.scales_queries = encoding.scales_queries();
     item.keeps_state = ordo::keeps_state(encoding.reads());
     moments_ |= item.moments;
@@ -34,8 +39,18 @@ void LayerEncodings::add(Item item) {
     items_.push_back(std::move(item));
 }
 
-void LayerEncodings::arrange() {
+// What OBSERVE writes and the cache keeps, then the inputs of SHIFT, then what the cache does not keep.
+void LayerEncodings::arrange(const Dims& dims) {
     std::stable_partition(items_.begin(), items_.end(), [](const Item& item) { return !item.scales_queries; });
+    observed_floats_ = kept_floats_;
+    for (Item& item : items_)
+        for (const Place place : all_places) {
+            if (!(item.places & bit(place))) continue;
+            const int kv_heads = dims.n_kv_heads > 0 ? dims.n_kv_heads : dims.n_heads;
+            const int cols = place == Place::qkv ? (dims.n_heads + 2 * kv_heads) * dims.d_head : dims.d_model;
+            item.inputs_at[static_cast<std::size_t>(place)] = std::exchange(kept_floats_, kept_floats_ + cols);
+            state_floats_ += cols;
+        }
     int kept = 0, others = kept_floats_;
     for (Item& item : items_) {
         int& next = item.keeps_state ? kept : others;
@@ -75,6 +90,28 @@ void LayerEncodings::observe(View x, Positions positions, const float* before, V
         item.encoding->observe(x, layer_, positions, before && item.keeps_state ? before + item.state_at : nullptr,
                                item.own(state));
     });
+}
+
+ShiftRows LayerEncodings::shift_rows_of(const Item& item, Place place, View states, int cols, int rows) const {
+    const View inputs = cols_of(states, item.inputs_at[static_cast<std::size_t>(place)], cols);
+    const int before = std::min(inputs.rows - rows, item.encoding->shift_rows());
+    return {place, layer_, before, rows_of(inputs, inputs.rows - rows - before, before + rows)};
+}
+
+void LayerEncodings::keep_inputs(int item, View x, Place place, View states) const {
+    const ShiftRows rows = shift_rows_of(items_[item], place, states, x.cols, x.rows);
+    for (int i = 0; i < x.rows; ++i) std::copy_n(x.row(i), x.cols, rows.inputs.row(rows.before + i));
+}
+
+void LayerEncodings::shift(int item, View x, Place place, View states) const {
+    MomentTimer::call(timer_, moment_shift, [&] {
+        items_[item].encoding->shift(x, shift_rows_of(items_[item], place, states, x.cols, x.rows));
+    });
+}
+
+void LayerEncodings::shift_backward(int item, View dx, Place place, View states, std::span<const View> tensors) const {
+    items_[item].encoding->shift_backward(dx, shift_rows_of(items_[item], place, states, dx.cols, dx.rows),
+                                          {.tensors = tensors});
 }
 
 void LayerEncodings::rotate(View x, const HeadRows& rows) const {

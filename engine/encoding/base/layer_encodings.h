@@ -35,11 +35,21 @@ public:
     unsigned reads() const { return reads_; }
     bool reads_states() const { return (reads_ & (reads_state | reads_query_state)) != 0; }
     bool rotates(Role role) const { return (roles_ & bit(role)) != 0; }
-    int state_floats() const { return state_floats_; } // for each token
-    int kept_floats() const { return kept_floats_; }   // the first of them, which the cache keeps
+    int state_floats() const { return state_floats_; }       // for each token
+    int kept_floats() const { return kept_floats_; }         // the first of them, which the cache keeps
+    int observed_floats() const { return observed_floats_; } // the first of those, which OBSERVE writes
+    bool shifts(Place place) const { return (places_ & bit(place)) != 0; }
+    int shift_rows() const { return shift_rows_; }
     bool empty() const { return items_.empty(); }
 
     void observe(View x, Positions positions, const float* before, View state) const;
+    // SHIFT, by one encoding after the other. x [n, cols]: some rows of a sequence. states [before + n, kept_floats()]:
+    // of rows before them, and of them. All rows of the sequence have to be kept before any is shifted.
+    int count() const { return static_cast<int>(items_.size()); }
+    bool shifts(int item, Place place) const { return (items_[item].places & bit(place)) != 0; }
+    const Encoding& item(int i) const { return *items_[i].encoding; }
+    void keep_inputs(int item, View x, Place place, View states) const;
+    void shift(int item, View x, Place place, View states) const;
     void rotate(View x, const HeadRows& rows) const;
     bool can_move_keys() const;
     void move_keys(View keys, const HeadRows& rows, int by) const;
@@ -52,6 +62,8 @@ public:
     void observe_backward(View d_state, View x, Positions positions, View state, View dx,
                           const TensorGradients& grads) const;
     void rotate_backward(View dx, View x, const HeadRows& rows, View d_state, const TensorGradients& grads) const;
+    // states: of the whole sequence. tensors: the gradients of the item's.
+    void shift_backward(int item, View dx, Place place, View states, std::span<const View> tensors) const;
     // gradient.tensors is ignored: grads has one list for each encoding.
     void bias_backward(View d_scores, const Tile& tile, const Gradients& gradient, const TensorGradients& grads) const;
     // scores: before the first rescore().
@@ -67,8 +79,10 @@ private:
         const Encoding* encoding = nullptr;
         unsigned moments = 0, backward = 0, roles = 0; // roles: the bits of those that it rotates
         bool keeps_state = true, scales_queries = false;
-        int state_at = 0, state_floats = 0; // its columns
-        std::vector<int> tensors = {};      // indices into EncodingStack::tensors()
+        int state_at = 0, state_floats = 0;        // its columns
+        unsigned places = 0;                       // the bits of those at which it shifts
+        int inputs_at[std::size(all_places)] = {}; // its columns for the inputs of SHIFT
+        std::vector<int> tensors = {};             // indices into EncodingStack::tensors()
 
         View own(View states) const; // its columns; no data if there are none
         View own_keys(View states) const { return keeps_state ? own(states) : View{}; }
@@ -76,8 +90,10 @@ private:
     };
     class Shown;
     static unsigned bit(Role role) { return 1U << static_cast<unsigned>(role); }
+    static unsigned bit(Place place) { return 1U << static_cast<unsigned>(place); }
     void add(Item item);
-    void arrange(); // after all have been added
+    void arrange(const Dims& dims); // after all have been added
+    ShiftRows shift_rows_of(const Item& item, Place place, View states, int cols, int rows) const;
     // Calls call(item), timed, for each encoding that acts at the moment.
     template <class Call>
     void each(Moment moment, const Call& call) const {
@@ -89,8 +105,8 @@ private:
     std::vector<Item> items_;
     MomentTimer* timer_ = nullptr;
     int layer_ = 0;
-    unsigned moments_ = 0, backward_ = 0, reads_ = 0, roles_ = 0;
-    int state_floats_ = 0, kept_floats_ = 0;
+    unsigned moments_ = 0, backward_ = 0, reads_ = 0, roles_ = 0, places_ = 0;
+    int state_floats_ = 0, kept_floats_ = 0, observed_floats_ = 0, shift_rows_ = 0;
 };
 
 } // namespace ordo

@@ -74,7 +74,7 @@ private:
                 const int index = make(item);
                 if (index < 0) continue;
                 const Made& made = made_.back();
-                if (made.as.moments & moment_embed)
+                if (made.as.embeds)
                     fail(ErrorCode::usage, "pattern: '", made.as.name,
                          "' acts on the embeddings, once in a model: expected it outside of the pattern");
                 const auto [at, is_new] = known.emplace(made.spec, index);
@@ -120,8 +120,12 @@ std::vector<int> layers_of(std::span<const EncodingSum> sums, int index, int n_l
 }
 
 Neighbour neighbour(const Encoding& encoding) {
-    return {std::string(name_of(encoding.spec())), encoding.moments(), !encoding.tensors().empty(),
-            encoding.scales_queries(), encoding.alone_at()};
+    return {std::string(name_of(encoding.spec())),
+            encoding.moments(),
+            !encoding.tensors().empty(),
+            encoding.scales_queries(),
+            encoding.alone_at(),
+            (encoding.moments() & moment_embed) != 0 || encoding.shifts(Place::embedding)};
 }
 
 namespace {

@@ -25,6 +25,7 @@ struct Neighbour {
     bool stores = false; // has tensors
     bool scales_queries = false;
     unsigned alone_at = 0;
+    bool embeds = false; // acts on the embeddings, once in a model
 };
 // Throws Error(usage) if two encodings rotate in one layer, if two are its sink, if another one acts where one acts
 // alone, or if two store tensors under one name. With n_layers = 0, it checks as many layers as the longest pattern has

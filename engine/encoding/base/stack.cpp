@@ -28,15 +28,14 @@ std::string element_text(std::span<const std::string> specs) {
 
 } // namespace
 
-EncodingStack::EncodingStack(std::vector<OwnEncoding> items, int n_layers) {
-    dims_.n_layers = n_layers;
+EncodingStack::EncodingStack(std::vector<OwnEncoding> items, const Dims& dims) : dims_(dims) {
     std::vector<Neighbour> neighbours;
     for (OwnEncoding& item : items) {
         sums_.push_back({{{static_cast<int>(items_.size())}}});
         items_.push_back(checked(std::move(item)));
         neighbours.push_back(neighbour(*items_.back()));
     }
-    check_together(neighbours, sums_, n_layers);
+    check_together(neighbours, sums_, dims.n_layers);
     place();
 }
 
@@ -89,7 +88,7 @@ void EncodingStack::place() {
                       .state_floats = encoding.state_floats(),
                       .tensors = tensor_indices(i, slots[i])});
         }
-        here.arrange();
+        here.arrange(dims_);
         std::sort(acting.begin(), acting.end());
         acting.erase(std::unique(acting.begin(), acting.end()), acting.end());
         for (const std::size_t i : acting) ++slots[i];
@@ -130,6 +129,11 @@ std::string EncodingStack::spec() const {
         text += ')';
     }
     return text.empty() ? "none" : text;
+}
+
+bool EncodingStack::shifts(Place place) const {
+    return std::any_of(layers_.begin(), layers_.end(),
+                       [&](const LayerEncodings& layer) { return layer.shifts(place); });
 }
 
 unsigned EncodingStack::moments() const {

@@ -29,13 +29,17 @@ class EncodingStack {
 public:
     EncodingStack() = default; // without encodings
     // The same encodings in all layers. Throws Error(usage) for encodings that cannot act together.
-    explicit EncodingStack(std::vector<OwnEncoding> items, int n_layers);
+    EncodingStack(std::vector<OwnEncoding> items, const Dims& dims);
+    // For encodings that do not shift.
+    EncodingStack(std::vector<OwnEncoding> items, int n_layers)
+        : EncodingStack(std::move(items), Dims{.n_layers = n_layers}) {}
     // Throws Error(usage). With n_layers = 0 the encodings exist, but act in no layer.
     EncodingStack(std::string_view spec, const Dims& dims);
 
     std::string spec() const; // canonical; "none" for the empty list
     const Dims& dims() const { return dims_; }
     unsigned moments() const; // of any layer
+    bool shifts(Place place) const;
     unsigned reads() const;
     int shift_invariant_below() const; // the minimum over the encodings
     Limits limits() const;             // likewise
