@@ -53,38 +53,27 @@ Rows random_matrix(std::uint64_t seed, std::uint64_t stream) {
 
 } // namespace
 
-RotationProducts rotation_products(tools::Figures& figures) {
+void rotation_products(tools::Figures& figures) {
     const LooseEncoding rope("rope", dims_of(width));
-    RotationProducts worst;
     for (const auto& [i, j] : {std::pair{0, 1}, {1, 0}, {3, 14}, {14, 3}, {5, 100}, {100, 111}, {1000, 4000}}) {
         const Rows left = matrix_at(rope, i), right = matrix_at(rope, j);
-        const double forward = product_error(left, right, rotation(rope, j - i)),
-                     backward = product_error(left, right, rotation(rope, i - j));
-        add_row(figures, i, j, forward, backward);
-        worst = {std::max(worst.forward, forward), std::max(worst.backward, backward)};
+        add_row(figures, i, j, product_error(left, right, rotation(rope, j - i)),
+                product_error(left, right, rotation(rope, i - j)));
     }
-    return worst;
 }
 
-ScoreProducts score_products(std::uint64_t seed, tools::Figures& figures) {
+void score_products(std::uint64_t seed, tools::Figures& figures) {
     const LooseEncoding rope("rope", dims_of(small_width));
     const Rows query = random_matrix(seed, 0x910), key = random_matrix(seed, 0x920);
     const Vector x = random_vector(seed, 0x930), y = random_vector(seed, 0x931); // x_i and x_j
-    ScoreProducts worst;
     for (const auto& [i, j] : {std::pair{1, 0}, {5, 3}, {14, 3}, {21, 1}, {3, 14}}) {
         const auto product = [&](const Rows& left, int turn) { // x^T left R W_k x_j
             return dot(x, times(left, times(rotation(rope, turn), times(key, y))));
         };
         const double score = dot(times(matrix_at(rope, i), times(query, x)), times(matrix_at(rope, j), times(key, y)));
-        const double corrected = product(transposed(query), j - i) - score, printed = product(query, j - i) - score,
-                     other_sign = product(transposed(query), i - j) - score;
-        add_row(figures, i, j, score, corrected, printed, other_sign);
-        worst.corrected = std::max(worst.corrected, std::abs(corrected));
-        worst.printed = std::max(worst.printed, std::abs(printed));
-        worst.other_sign = std::max(worst.other_sign, std::abs(other_sign));
-        worst.largest = std::max(worst.largest, std::abs(score));
+        add_row(figures, i, j, score, product(transposed(query), j - i) - score, product(query, j - i) - score,
+                product(transposed(query), i - j) - score);
     }
-    return worst;
 }
 
 } // namespace ordo::lab
