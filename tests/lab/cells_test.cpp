@@ -87,6 +87,7 @@ const Expected cells[] = {
     {"waves", "properties", "*", "norm^2 off by", below(1e-12)},
     {"waves", "properties", "*", "off longer table", near(0)},
     {"waves", "properties", "*", "equal rows", near(0)},
+    {"waves", "properties", "*", "off rotated by 17", below(1e-12)},
     {"waves", "transposed", "3", "7", near(wave(7, 3, 8), 1e-12)},
     {"waves", "odd-dimensions", "series=position 50;x=9", "y", near(wave(50, 9, 512), 1e-12)},
     {"waves", "angles", "series=position 1;x=510", "y", near(power(-510 / 512.0), 1e-16)},

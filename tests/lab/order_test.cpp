@@ -2,8 +2,6 @@
 #include "encoding/base/registry.h"
 #include "tests/lab/lab_run.h"
 
-#include <tuple>
-
 namespace ordo::lab {
 namespace {
 

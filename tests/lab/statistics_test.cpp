@@ -33,12 +33,7 @@ TEST(LabStatistics, IntervalOfThree) {
     EXPECT_NEAR(m.half, 2.4841, 1e-4);
     EXPECT_NEAR(m.low(), -0.4841, 1e-4);
     EXPECT_NEAR(m.high(), 4.4841, 1e-4);
-}
-
-TEST(LabStatistics, OneValueHasNoInterval) {
-    const Mean m = mean_of(std::vector<double>{5});
-    EXPECT_EQ(m.mean, 5);
-    EXPECT_TRUE(std::isnan(m.half));
+    EXPECT_TRUE(std::isnan(mean_of(std::vector<double>{5}).half)); // one value has no interval
 }
 
 // The sums are 4, 10 and 3 of 2, 4 and 1 values, with a mean of 17/7. They differ from it by -6/7, 2/7 and 4/7, with
@@ -92,16 +87,15 @@ TEST(LabStatistics, SharesOfRunsStayProbabilities) {
 }
 
 TEST(LabStatistics, VerdictsAreOfIntervals) {
-    EXPECT_EQ(above({1, 2}, 0.5), Verdict::held);
-    EXPECT_EQ(above({1, 2}, 1.5), Verdict::undecided);
-    EXPECT_EQ(above({1, 2}, 2.5), Verdict::missed);
-    EXPECT_EQ(below({1, 2}, 2.5), Verdict::held);
-    EXPECT_EQ(below({1, 2}, 1.5), Verdict::undecided);
-    EXPECT_EQ(below({1, 2}, 0.5), Verdict::missed);
-    EXPECT_EQ(between({1, 2}, 0.5, 2.5), Verdict::held);
-    EXPECT_EQ(between({1, 2}, 0.5, 1.5), Verdict::undecided);
-    EXPECT_EQ(between({1, 2}, 1.5, 2.5), Verdict::undecided);
-    EXPECT_EQ(between({1, 2}, 2.5, 3.5), Verdict::missed);
+    using enum Verdict;
+    for (const auto& [bound, is_above, is_below] :
+         {std::tuple{0.5, held, missed}, {1.5, undecided, undecided}, {2.5, missed, held}}) {
+        EXPECT_EQ(above({1, 2}, bound), is_above);
+        EXPECT_EQ(below({1, 2}, bound), is_below);
+    }
+    for (const auto& [least, most, verdict] :
+         {std::tuple{0.5, 2.5, held}, {0.5, 1.5, undecided}, {1.5, 2.5, undecided}, {2.5, 3.5, missed}})
+        EXPECT_EQ(between({1, 2}, least, most), verdict);
     // A single run is never enough for a decision.
     for (const Verdict verdict : {above({}, 0), below({}, 0), between({}, -1, 1)})
         EXPECT_EQ(verdict, Verdict::undecided);

@@ -12,12 +12,6 @@ namespace {
 using namespace ordo;
 using namespace ordo::test;
 
-TEST(LabTrainedExperiments, RefuseTasksThatThereAreNot) {
-    expect_error(run_program({"lab", "tasks", "--tasks", "copy,sort"}), 2, "found 'sort'");
-    expect_error(run_program({"lab", "tasks", "--tasks", ""}), 2, "option --tasks");
-    expect_error(run_program({"lab", "tasks", "--encodings", "ropes"}), 2, "ropes");
-}
-
 TEST(LabTrainedExperiments, RefuseCorporaThatTheyCannotRead) {
     const TempDir dir;
     std::ofstream(dir.path() / "empty.txt") << "\n";
