@@ -2,11 +2,11 @@
 // Cells of the tables and pictures of experiments, with their values by the papers' formulas, worked out here, or as
 // printed in papers and introductory texts.
 #include "tests/lab/lab_run.h"
+#include "tests/words.h"
 #include "tools/lab/drawing/render.h"
 
 #include <map>
 #include <numbers>
-#include <sstream>
 
 namespace ordo::lab::test {
 namespace {
@@ -267,8 +267,7 @@ const Result& result_of(const std::string& line) {
     static std::map<std::string, Result> results;
     const auto [at, fresh] = results.try_emplace(line);
     if (fresh) {
-        std::istringstream in(line);
-        const std::vector<std::string> words{std::istream_iterator<std::string>(in), {}};
+        const std::vector<std::string> words = ordo::test::words_in(line);
         std::vector<const char*> options;
         for (std::size_t i = 1; i < words.size(); ++i) options.push_back(words[i].c_str());
         at->second = run(words[0], options);
@@ -284,9 +283,8 @@ std::vector<std::size_t> rows_of(const tools::Figures& figures, const std::strin
             if (row == "*" || row == std::to_string(i)) rows.push_back(i);
         return rows;
     }
-    std::vector<std::pair<std::string, std::string>> where;
-    std::istringstream in(row);
-    for (std::string part; std::getline(in, part, ';');)
+    Where where;
+    for (const std::string& part : ordo::test::words_in(row, ';'))
         where.emplace_back(part.substr(0, part.find('=')), part.substr(part.find('=') + 1));
     return {row_of(figures, where)};
 }

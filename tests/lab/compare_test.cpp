@@ -2,6 +2,7 @@
 #include "tests/lab/lab_run.h"
 #include "tests/temp_dir.h"
 #include "tests/tools/child.h"
+#include "tests/words.h"
 #include "tools/lab/shipped/compare_runs.h"
 #include "tools/model/weights.h"
 #include "tools/train/sha256.h"
@@ -161,10 +162,10 @@ TEST_F(LabCompare, IntervalsOverDocuments) {
 // A wider feed-forward layer: the file stands beside the ranking, and does not spoil the comparison of the others.
 TEST_F(LabCompare, FilesOfAnotherSizeStandBesideTheRanking) {
     const std::string wide = path("wide").string();
-    std::istringstream line("train -q --corpus weights/heldout.txt --val weights/heldout.txt --tokens 256 --batch 1 "
-                            "--eval-tokens 256 --threads 1 --ffn 360 --encoding none --seed 3 --tokenizer " +
-                            path("none-1").string() + " --out " + wide);
-    ordo::test::expect_success(ordo::test::run_program({std::istream_iterator<std::string>(line), {}}));
+    ordo::test::expect_success(ordo::test::run_program(
+        ordo::test::words_in("train -q --corpus weights/heldout.txt --val weights/heldout.txt --tokens 256 --batch 1 "
+                             "--eval-tokens 256 --threads 1 --ffn 360 --encoding none --seed 3 --tokenizer " +
+                             path("none-1").string() + " --out " + wide)));
     const std::string trained_alike = with_record(file_content(path("none-1")), [](Json&) {});
     put_file(path("wide"), with_record(file_content(wide), [&](Json& record) { // as if it had the others' training
                  std::uint64_t length = 0;

@@ -3,6 +3,7 @@
 #include "tests/lab/has.h"
 #include "tests/temp_dir.h"
 #include "tests/tools/child.h"
+#include "tests/words.h"
 #include "tools/lab/lab.h"
 
 #include <algorithm>
@@ -94,8 +95,7 @@ TEST(LabVerb, ExperimentsAreDescribedOnceAndWell) {
 }
 
 Outcome run_lab(const std::string& line) {
-    std::istringstream words("lab " + line);
-    return run_program({std::istream_iterator<std::string>(words), {}});
+    return run_program(words_in("lab " + line));
 }
 
 // Options that an experiment does not take, and sizes that are too large for a table or picture, or invalid.
