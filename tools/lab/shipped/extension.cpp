@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Rotary weights beyond their trained length: the gain from scaled frequencies without training.
 #include "tools/lab/shipped/extension_costs.h"
-#include "tools/lab/study/answers.h"
 
 namespace ordo::lab {
 namespace extension_file {

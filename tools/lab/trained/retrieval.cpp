@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Can a model find a word at any depth of a text, and in texts longer than its training texts? The passkey task is from
 // Mohtashami and Jaggi 2023, arXiv 2305.16300, at a size that trains within the experiment.
-#include "tools/lab/study/answers.h"
 #include "tools/lab/trained/retrieval_runs.h"
 
 namespace ordo::lab {

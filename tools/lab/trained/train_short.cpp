@@ -3,7 +3,6 @@
 // much does it save? Press, Smith and Lewis 2022, arXiv 2108.12409, section 4, claim both, and that at equal length it
 // is ahead of sinusoids, rotary and T5's bias.
 #include "tools/lab/trained/short_study.h"
-#include "tools/lab/trained/step_costs.h"
 
 namespace ordo::lab {
 namespace train_short_file {
@@ -67,9 +66,7 @@ Expectations expectations_of(const ShortStudy& study, const StepCosts& steps) {
 
 Result run(const Request& request) {
     const ShortPlan plan = short_plan(request);
-    const StepCosts steps = measure_steps({TimedModel{short_recipe(plan, 1), encodings[short_alibi.encoding]},
-                                           {short_recipe(plan, 2), encodings[long_sinusoidal.encoding]}},
-                                          plan.timed, request);
+    const StepCosts steps = measure_steps(plan, request);
     const ShortStudy study(plan, request);
     const auto mean = [&](const Arm& arm) { return figure(mean_of(study.means(arm)).mean); };
     const auto percent = [](double log) { return figure(100 * (std::exp(log) - 1), 2); };

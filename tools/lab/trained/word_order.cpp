@@ -3,7 +3,6 @@
 // with causal attention and correct gradients. Baselines, without which the answers mean nothing, accompany them.
 // A fourth question needs word order for its answer.
 #include "tools/lab/claims/study.h"
-#include "tools/lab/study/answers.h"
 #include "tools/lab/trained/word_questions.h"
 
 namespace ordo::lab {
