@@ -66,8 +66,8 @@ void rotation_products(Figures& figures) {
     }
 }
 
-// A score (R_i W_q x_i) . (R_j W_k x_j) of random x and W, and the errors of three products: x_i^T W_q^T R_(j-i) W_k x_j;
-// W_q for W_q^T, as printed in a paper; R_(i-j).
+// A score (R_i W_q x_i) . (R_j W_k x_j) of random x and W, and the errors of three products: x_i^T W_q^T R_(j-i) W_k
+// x_j; W_q for W_q^T, as printed in a paper; R_(i-j).
 void score_products(std::uint64_t seed, Figures& figures) {
     const LooseEncoding rope("rope", dims_of(small_width));
     const Rows query = random_matrix(seed, 0x910), key = random_matrix(seed, 0x920);

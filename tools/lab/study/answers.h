@@ -45,7 +45,8 @@ std::string extremes_of(const Curves& curves);
 
 using Names = std::vector<std::string>;
 
-// Of several models, by their names: the smallest and the largest value with their names: "0.12 (sinusoidal) to 0.56 (alibi)". NaN is skipped.
+// Of several models, by a function of a model's place among their names: the smallest and the largest value,
+// "0.12 (sinusoidal) to 0.56 (alibi)". NaN is skipped.
 std::string ends_of(const Names& names, const std::function<double(std::size_t)>& value, int decimals = 2);
 
 // A curve for each name over x, with the interval of each share if it is known. A share of NaN is left out.
