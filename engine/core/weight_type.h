@@ -20,7 +20,7 @@ inline constexpr WeightType writable_types[] = {WeightType::f32, WeightType::f16
 inline constexpr int quant_block = 32; // the smallest block of weights, and the block of activations
 inline constexpr int largest_quant_block = 256;
 
-// The layout of a type in a file: blocks of so many weights and bytes. Byte `scales_at` of a block starts its `scales`,
+// The layout of a type in a file: blocks of `weights` weights in `bytes` bytes. Byte `scales_at` of a block starts its `scales`,
 // numbers in f16. The first is the block's scale; a second one is added to its weights or subtracted from them.
 struct WeightFormat {
     std::string_view name;

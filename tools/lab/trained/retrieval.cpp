@@ -29,7 +29,7 @@ void add_maps(const RetrievalPlan& plan, std::size_t k, const std::vector<std::v
     for (const int times : plan.times) lengths.push_back(text(times * plan.length));
     for (const double depth : depths) places.push_back(text(depth));
     const auto add = [&](const std::string& name, const std::string& title, const char* x, HeatMap map) {
-        map.blank = "no positions for so many tokens", map.value_label = "share of correct answers";
+        map.blank = "no positions for this length", map.value_label = "share of correct answers";
         result.pictures.push_back({name, title, x, "tokens", std::move(map)});
     };
     const auto at = [&](std::size_t t) {

@@ -54,7 +54,7 @@ const std::vector<std::string> notes{
     "whose place the model would have ended the answer. _low and _high: Wilson's 95 % interval over the seeds.",
     "Comparisons are between models of one seed that both solved the task. A task that is unsolved at the trained "
     "length says nothing about longer ones. Models of this size show a shape, not the published gaps.",
-    "A cell is empty if the encoding has no positions for so many tokens, as a trained table beyond its rows. An "
+    "A cell is empty if the encoding has no positions for the length, as a trained table beyond its rows. An "
     "encoding that adds the same to every token is skipped: it is a second `none`.",
     "parity is a running parity: each token of an answer is the parity of the bits so far."};
 
