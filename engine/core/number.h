@@ -17,11 +17,11 @@ std::string number_text(Number number, Form... form) {
     return {text, std::to_chars(text, std::end(text), number, form...).ptr};
 }
 
-// At most so many significant digits.
+// At most `digits` significant digits.
 inline std::string rounded_text(double number, int digits) {
     return number_text(number, std::chars_format::general, digits);
 }
-// Exactly so many decimals.
+// Exactly `decimals` decimals.
 inline std::string fixed_text(double number, int decimals) {
     return number_text(number, std::chars_format::fixed, decimals);
 }

@@ -6,7 +6,7 @@
 
 namespace ordo {
 
-// Whether this thread has so many bytes of stack left. The first thread counts as one with a large stack.
+// Whether this thread has `bytes` of stack left. The first thread counts as one with a large stack.
 bool has_stack(std::size_t bytes);
 
 // Runs what needs 25 kB of stack: on a thread of its own if this one has little left, such as one of 96 KiB. It must

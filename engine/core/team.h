@@ -154,7 +154,7 @@ public:
     static constexpr double most_debt = 4e-3, most_credit = 8e-3, least_rest = 0.032, most_rest = 0.256; // seconds
 
     bool pays(Clock::time_point now) const { return now >= again_; }
-    // Adds a team of so many threads that took so many seconds, of which it lost some by waiting.
+    // Adds a team of `threads` threads that took `seconds`, of which it lost `lost` by waiting.
     void add(Clock::time_point now, double seconds, double lost, int threads) {
         // The time that one thread would have taken, minus the team's time.
         sum_ = std::min(most_credit, sum_ + (seconds - lost) * threads - seconds);

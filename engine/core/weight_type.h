@@ -20,8 +20,8 @@ inline constexpr WeightType writable_types[] = {WeightType::f32, WeightType::f16
 inline constexpr int quant_block = 32; // the smallest block of weights, and the block of activations
 inline constexpr int largest_quant_block = 256;
 
-// The layout of a type in a file: blocks of so many weights and bytes. Byte `scales_at` of a block starts its `scales`,
-// numbers in f16. The first is the block's scale; a second one is added to its weights or subtracted from them.
+// The layout of a type in a file: blocks of `weights` weights in `bytes` bytes. Byte `scales_at` of a block starts its
+// `scales`, numbers in f16. The first is the block's scale; a second one is added to its weights or subtracted.
 struct WeightFormat {
     std::string_view name;
     int weights, bytes, scales = 0, scales_at = 0;

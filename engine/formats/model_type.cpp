@@ -32,7 +32,7 @@ const std::string* first_class(const JsonValue& config) {
     return any ? classes->array()->front().string() : nullptr;
 }
 
-// The tensors with a name of the family, with or without its prefix, behind so many levels such as "module.".
+// The tensors with a name of the family, with or without its prefix, behind `levels` levels such as "module.".
 std::ptrdiff_t count_named(const Architecture& family, std::span<const FileTensor> tensors, int levels) {
     const NameMap names = example_names(family);
     return std::count_if(tensors.begin(), tensors.end(), [&](const FileTensor& tensor) {

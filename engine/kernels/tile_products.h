@@ -16,7 +16,7 @@ namespace {
 constexpr int tile_rows = ordo::palette_rows, tile_bytes = ordo::palette_row_bytes, half_panel = panel_outputs / 2;
 constexpr std::ptrdiff_t panel_row_bytes = 4 * panel_outputs;
 
-// The calling thread's tiles, for so many rows (second: beyond 16 of them) by `depth` words of four bytes. Tiles are
+// The calling thread's tiles, for `rows` rows (`second`: beyond 16 of them) by `depth` words of four bytes. Tiles are
 // released after each product: their state would be saved at each thread switch, and keeps the processor from deep
 // sleep.
 template <class Unit>

@@ -7,7 +7,7 @@
 
 namespace ordo {
 
-// Makes a frame from that member, null or a component, for a tokenizer with so many tokens. Throws Error(model).
+// Makes a frame from that member, null or a component, for a tokenizer with `vocab_size` tokens. Throws Error(model).
 Frame make_frame(const JsonValue& component, std::size_t vocab_size, const std::string& where);
 
 } // namespace ordo

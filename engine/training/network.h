@@ -66,7 +66,7 @@ private:
     Tensor logits_;
 };
 
-// Throws Error(limit) if the machine lacks the memory for so many copies of the parameters and for a Network.
+// Throws Error(limit) if the machine lacks the memory for `copies` copies of the parameters and for a Network.
 void check_training_memory(const Blueprint& blueprint, const EncodingStack& encodings, int batch, int length,
                            int copies, int input = 0);
 

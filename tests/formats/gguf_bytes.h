@@ -81,7 +81,7 @@ inline GgufBytes small_gguf() {
     return g;
 }
 
-// A file with one tensor "t" of these sizes and this type, and so many bytes of data.
+// A file with one tensor "t" of these sizes and this type, and `bytes` of data.
 inline std::string one_tensor(const std::vector<std::uint64_t>& dims, std::uint32_t type, std::size_t bytes,
                               std::uint64_t offset = 0) {
     GgufBytes g;

@@ -6,7 +6,6 @@
 #include "tests/temp_dir.h"
 #include "tests/tools/child.h"
 
-#include <cstring>
 #include <gtest/gtest.h>
 
 namespace ordo {

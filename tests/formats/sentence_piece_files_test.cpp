@@ -26,7 +26,7 @@ protected:
         EXPECT_TRUE(has_sentence_piece_file(folder_.path(), parsed, model_type));
         return tokenizer_from_sentence_piece_file(folder_.path(), parsed, model_type);
     }
-    // Widens the model's embedding to so many rows by repeating its rows.
+    // Widens the model's embedding to `vocabulary` rows by repeating its rows.
     void widen(std::int64_t vocabulary) {
         const Safetensors whole = Safetensors::open(folder_ / "model.safetensors");
         std::vector<RawTensor> tensors;

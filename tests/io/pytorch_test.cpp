@@ -11,7 +11,6 @@
 
 #include <cstring>
 #include <fstream>
-#include <sstream>
 
 namespace ordo {
 namespace {

@@ -4,8 +4,6 @@
 #include "tests/lab/lab_run.h"
 #include "tools/lab/shipped/attention_scores.h"
 
-#include <numeric>
-
 namespace ordo::lab {
 namespace {
 

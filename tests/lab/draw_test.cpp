@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT
-// Pictures in characters: maps, curves, axes.
+// Pictures in characters: maps, curves, axes; and the looks of series.
+#include "encoding/base/registry.h"
 #include "tests/lab/has.h"
 #include "tools/lab/drawing/draw.h"
 #include "tools/lab/drawing/svg.h"
 
 #include <cmath>
+#include <set>
 #include <sstream>
+#include <tuple>
 
 namespace {
 
@@ -144,6 +147,53 @@ TEST(LabSvg, PointsAboveTheirNamesNeedNoKey) {
     const std::string svg = lab::svg_of({"n", "n", "x", "y", curves});
     for (const char* name : {">rope<", ">alibi<", ">published<", ">chance<"})
         EXPECT_TRUE(has(svg, name) && svg.find(name) == svg.rfind(name)) << name;
+}
+
+lab::Look look_of(const std::string& label, std::vector<std::string> others) {
+    Curves curves;
+    others.push_back(label);
+    for (const std::string& other : others) curves.add(other);
+    return lab::looks_of(curves).back();
+}
+
+bool same(const lab::Look& a, const lab::Look& b) {
+    return a.mark == b.mark && a.dash == b.dash && a.color.red == b.color.red && a.color.green == b.color.green &&
+           a.color.blue == b.color.blue;
+}
+
+TEST(LabLooks, AVariantHasOneLookInEveryPicture) {
+    const lab::Look alone = look_of("rope-none", {});
+    EXPECT_TRUE(same(alone, look_of("rope-none", {"rope"})));
+    EXPECT_TRUE(same(alone, look_of("rope-none", {"none", "rope:width=4", "rope"})));
+    EXPECT_TRUE(same(alone, look_of("pattern(rope,none)", {"alibi"}))); // the same model under another name
+    EXPECT_TRUE(same(look_of("rotate-stretch-6", {}), look_of("rotate-stretch:period=6", {"rotate-stretch-36"})));
+}
+
+std::size_t looks_among(const std::vector<std::string>& labels) {
+    Curves curves;
+    for (const std::string& label : labels) curves.add(label);
+    std::set<std::tuple<int, int, int, int, int>> looks;
+    for (const lab::Look& look : lab::looks_of(curves))
+        looks.insert({look.mark, look.dash, look.color.red, look.color.green, look.color.blue});
+    return looks.size();
+}
+
+// The other series of a picture do not matter.
+TEST(LabLooks, AnEncodingLooksTheSameInEveryPicture) {
+    const std::vector<std::string> others{"none", "alibi:max=4", "published"};
+    EXPECT_TRUE(same(look_of("rope", {"alibi"}), look_of("rope-1", others)));
+    EXPECT_TRUE(same(look_of("alibi", {"rope"}), look_of("alibi:max=4", {"none"})));
+    EXPECT_TRUE(same(look_of("rope", {}), look_of("rope", {"rope-none"}))); // a pattern of rope comes first
+}
+
+TEST(LabLooks, SeriesAreToldApart) {
+    EXPECT_EQ(looks_among({"rope", "rope-none", "rope:width=4", "rope:theta=500", "rope-1", "rotate-stretch-36",
+                           "rotate-stretch-6"}),
+              7u);
+    EXPECT_EQ(looks_among({"none", "alibi:max=4", "published", "rope-1", "ropes", "rope:theta=500"}), 6u);
+    std::vector<std::string> all;
+    for (const EncodingInfo* info : registered_encodings()) all.emplace_back(info->name);
+    EXPECT_EQ(looks_among(all), all.size());
 }
 
 } // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "encoding/base/registry.h"
 #include "tests/lab/lab_run.h"
+#include "tests/words.h"
 #include "tools/lab/claims/slips.h"
 #include "tools/lab/claims/study.h"
 #include "tools/lab/drawing/render.h"
@@ -89,11 +90,9 @@ TEST(LabErrata, FitsALineForEachClaim) {
 // In "ordo lab slopes (picture shapes); ordo lab stretch", each command is a verb, and each of the lab an experiment.
 TEST(LabErrata, NamesCommandsThatThereAre) {
     for (const auto& row : test::table(errata_result(), "claims").rows) {
-        std::istringstream commands(std::get<std::string>(row[6]));
-        for (std::string command; std::getline(commands, command, ';');) {
-            std::istringstream in(command.substr(0, command.find('(')));
-            std::vector<std::string> words;
-            for (std::string word; in >> word;) words.push_back(word);
+        for (std::string command : ordo::test::words_in(std::get<std::string>(row[6]), ';')) {
+            if (command.starts_with(' ')) command.erase(0, 1); // "a; b"
+            const std::vector<std::string> words = ordo::test::words_in(command.substr(0, command.find(" (")));
             if (words == std::vector<std::string>{"-"}) continue;
             ASSERT_GE(words.size(), 3u) << command;
             EXPECT_EQ(words[0], "ordo");

@@ -127,12 +127,6 @@ TEST(LabReport, WritesThroughNoLink) {
               (directory / "pictures").string() + ": expected a folder, found a link");
 }
 
-TEST(LabReport, TakesOnlyTwoOptions) {
-    expect_error(run_program({"lab", "report"}), 2, "expected a directory");
-    expect_error(run_program({"lab", "report", "x", "--format", "csv"}), 2, "report does not take --format");
-    expect_error(run_program({"lab", "report", "x", "--dim", "8"}), 2, "report does not take --dim");
-}
-
 TEST(LabFiles, AreThePicturesAndAllNumbers) {
     const TempDir directory;
     const Outcome outcome = run_program({"lab", "circle", "--format", "csv", "--out", (directory / "o u't").string()});

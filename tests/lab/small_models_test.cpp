@@ -10,7 +10,6 @@
 
 #include <array>
 #include <atomic>
-#include <cmath>
 #include <set>
 
 namespace ordo::lab {

@@ -1,30 +1,22 @@
 // SPDX-License-Identifier: MIT
 // Checks every example of every task with a checker that reads the text and solves it anew.
+#include "tests/words.h"
 #include "tools/lab/trained/synthetic.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <set>
-#include <sstream>
 
 namespace ordo::lab {
 namespace {
-
-std::vector<std::string> split(const std::string& text) {
-    std::istringstream in(text);
-    std::vector<std::string> words;
-    for (std::string word; in >> word;) words.push_back(word);
-    return words;
-}
 
 struct Parts {
     std::vector<std::string> question, answer; // before and after "="
 };
 Parts parts_of(const Example& example) {
-    const std::vector<std::string> words = split(text_of(example));
+    const std::vector<std::string> words = ordo::test::words_in(text_of(example));
     const auto equals = std::find(words.begin(), words.end(), "=");
     EXPECT_EQ(words.at(0), ">");
     return {{words.begin() + 1, equals}, {equals + 1, words.end()}};
@@ -99,7 +91,7 @@ TEST(LabSyntheticTasks, AnswersAreRight) {
 TEST(LabSyntheticTasks, ScoresTheAnswer) {
     for (const Task& task : tasks()) {
         const Example example = task.make(1, 7, 3);
-        const std::vector<std::string> words = split(text_of(example));
+        const std::vector<std::string> words = ordo::test::words_in(text_of(example));
         const auto equals = static_cast<std::size_t>(std::find(words.begin(), words.end(), "=") - words.begin());
         for (std::size_t i = 0; i < words.size(); ++i)
             EXPECT_EQ(example.scored[i], i > equals && words[i][0] != 'K') << task.name << " " << i;
@@ -128,7 +120,7 @@ TEST(LabSyntheticTasks, PartsDisagreeAndTheSegmentDecides) {
     for (std::uint64_t index = 0; index < 100; ++index) {
         const int length = 1 + static_cast<int>(index % 8);
         const Example example = task.make(5, index, length);
-        const std::vector<std::string> words = split(text_of(example));
+        const std::vector<std::string> words = ordo::test::words_in(text_of(example));
         SCOPED_TRACE(text_of(example));
         ASSERT_EQ(static_cast<int>(words.size()), task.tokens(length));
         ASSERT_EQ(example.segments.size(), words.size());

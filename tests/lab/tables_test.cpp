@@ -47,10 +47,16 @@ TEST(LabTsne, KeepsTwoCloudsApart) {
     }
 }
 
-TEST(LabTables, ShowEveryRegisteredEncoding) {
+// With the weights of the tests.
+lab::Result tables(const std::vector<const char*>& words) {
     setenv("ORDO_WEIGHTS", model_directory().c_str(), 1);
-    const lab::Result result = run("tables", {"--length", "6", "--dim", "8", "--heads", "2"});
+    lab::Result result = run("tables", words);
     unsetenv("ORDO_WEIGHTS");
+    return result;
+}
+
+TEST(LabTables, ShowEveryRegisteredEncoding) {
+    const lab::Result result = tables({"--length", "6", "--dim", "8", "--heads", "2"});
     std::string shown;
     for (const lab::Picture& picture : result.pictures) shown += picture.name + "\n";
     for (const std::string& note : result.notes) shown += note + "\n";
@@ -65,10 +71,7 @@ TEST(LabTables, ShowEveryRegisteredEncoding) {
 
 // One map instead of a picture for each dimension.
 TEST(LabTables, RowsThatSayTheirDistanceAreOneMap) {
-    setenv("ORDO_WEIGHTS", model_directory().c_str(), 1);
-    const lab::Result result =
-        run("tables", {"--encodings", "shaw:clip=3", "--length", "6", "--dim", "8", "--heads", "1"});
-    unsetenv("ORDO_WEIGHTS");
+    const lab::Result result = tables({"--encodings", "shaw:clip=3", "--length", "6", "--dim", "8", "--heads", "1"});
     ASSERT_EQ(result.pictures.size(), 1u);
     EXPECT_EQ(result.pictures[0].y_label, "distance");
     const auto& map = std::get<HeatMap>(result.pictures[0].content);
@@ -79,10 +82,8 @@ TEST(LabTables, RowsThatSayTheirDistanceAreOneMap) {
 
 // Shaw's rows are the same for every head, an untrained sink has no picture, and ALiBi's heads all differ.
 TEST(LabTables, WhatHeadsShareIsShownOnceAndTitlesSayWhatIsSeen) {
-    setenv("ORDO_WEIGHTS", model_directory().c_str(), 1);
     const lab::Result result =
-        run("tables", {"--encodings", "shaw:clip=3;sink;alibi", "--length", "6", "--dim", "8", "--heads", "2"});
-    unsetenv("ORDO_WEIGHTS");
+        tables({"--encodings", "shaw:clip=3;sink;alibi", "--length", "6", "--dim", "8", "--heads", "2"});
     std::string names;
     for (const lab::Picture& picture : result.pictures) names += picture.name + " ";
     EXPECT_EQ(names, "shaw alibi-head-0 alibi-head-1 ");    // the untrained sink is 0 in every head
@@ -92,9 +93,7 @@ TEST(LabTables, WhatHeadsShareIsShownOnceAndTitlesSayWhatIsSeen) {
 
 // Without trained weights for its table, an encoding shows its initial values and says so.
 TEST(LabTables, AnUntrainedTableIsShownAsSuch) {
-    setenv("ORDO_WEIGHTS", model_directory().c_str(), 1);
-    const lab::Result result = run("tables", {"--encodings", "segment:count=3", "--length", "6", "--dim", "8"});
-    unsetenv("ORDO_WEIGHTS");
+    const lab::Result result = tables({"--encodings", "segment:count=3", "--length", "6", "--dim", "8"});
     ASSERT_EQ(result.pictures.size(), 1u);
     EXPECT_TRUE(has(result.pictures[0].title, "untrained"));
     EXPECT_EQ(result.pictures[0].y_label, "segment");

@@ -94,7 +94,7 @@ TEST(LabTasks, ScoreCountsSymbolsAndEndsApart) {
     EXPECT_LT(expected.right, expected.asked);
 }
 
-// A run that solved its task, with so many of 100 symbols right at twice the length.
+// A run that solved its task, with `right` of 100 symbols right at twice the length.
 TaskRun run_of(int right, bool solved = true, int far_exact = 0) {
     TaskRun run;
     run.steps = 1000;

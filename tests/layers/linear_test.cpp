@@ -5,7 +5,6 @@
 #include "kernels/kernels.h"
 #include "layers/linear.h"
 
-#include <cmath>
 #include <gtest/gtest.h>
 
 namespace ordo {

@@ -8,6 +8,7 @@
 #include "model/sequence.h"
 #include "tests/encoding/accepts.h"
 #include "tests/model/small_models.h"
+#include "tests/words.h"
 #include "text/bpe_tokenizer.h"
 #include "training/network.h"
 
@@ -203,19 +204,11 @@ TEST(Allocation, OfANetworkIsAsLargeAsItSays) {
 }
 
 std::vector<std::string> encodings() {
-    std::vector<std::string> specs = {"segment+learned",
-                                      "rope+alibi",
-                                      "alibi:trained=yes",
-                                      "alibi:penalty=exponential,length=20",
-                                      "kerple:kernel=power",
-                                      "fire:threshold=30",
-                                      "shaw:values=no",
-                                      "deberta:terms=p2c",
-                                      "rope:sections=2/2/1",
-                                      "rope:scaling=dynamic,factor=2,original=40",
-                                      "rope:scaling=yarn,factor=4,original=20",
-                                      "cope+forget+t5",
-                                      "pattern((alibi),(shaw+sink))"};
+    std::vector<std::string> specs = ordo::test::words_in(
+        "segment+learned rope+alibi alibi:trained=yes alibi:penalty=exponential,length=20 kerple:kernel=power "
+        "fire:threshold=30 shaw:values=no deberta:terms=p2c rope:sections=2/2/1 "
+        "rope:scaling=dynamic,factor=2,original=40 rope:scaling=yarn,factor=4,original=20 cope+forget+t5 "
+        "pattern((alibi),(shaw+sink))");
     for (const EncodingInfo* info : registered_encodings()) specs.emplace_back(info->name);
     return specs;
 }

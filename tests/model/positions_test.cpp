@@ -29,7 +29,7 @@ Rows expected(const Model& model, const std::vector<Token>& tokens, const std::v
     return to_rows(reference::Transformer(b, tensors, oracles).logits({tokens, positions, {}, axes}));
 }
 
-// Feeds the tokens in pieces of so many tokens, each with its positions.
+// Feeds the tokens in pieces of `piece` tokens, each with its positions.
 Rows fed(Session& session, const std::vector<Token>& tokens, Positions positions, std::size_t piece) {
     Rows rows;
     for (std::size_t first = 0; first < tokens.size(); first += piece) {

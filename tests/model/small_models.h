@@ -7,7 +7,6 @@
 #include "tests/reference.h"
 #include "tests/sanitizer.h"
 
-#include <algorithm>
 #include <cmath>
 
 namespace ordo {

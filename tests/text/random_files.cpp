@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "tests/text/random_files.h"
+#include "tests/words.h"
 
 namespace ordo::test {
 namespace {
@@ -25,19 +26,11 @@ std::string json_string(const std::string& text) {
 }
 
 const Choices& atoms() {
-    static const Choices list{"a",          "b",      "A",
-                              " ",          "  ",     "\n",
-                              "\t",         "0",      "1",
-                              ".",          ",",      "'",
-                              "\"",         "\\",     "_",
-                              "#",          "##",     "\u2581",
-                              "\u0120",     "\u00e9", "e\u0301",
-                              "\u0301",     "\ufb01", "\u0130",
-                              "\u1e9e",     "\u4e2d", "\u6587",
-                              "\U0001f600", "\u200d", "\u202e",
-                              "\u00a0",     "\ufeff", "<|endoftext|>",
-                              "<s>",        "[UNK]",  "<0x41>",
-                              "<0xFF>",     "<0x0A>"};
+    static const Choices list =
+        words_in("a~b~A~ ~  "
+                 "~\n~\t~0~1~.~,~'~\"~\\~_~#~##~\u2581~\u0120~\u00e9~e\u0301~\u0301~\ufb01~\u0130~\u1e9e~\u4e2d~\u6587~"
+                 "\U0001f600~\u200d~\u202e~\u00a0~\ufeff~<|endoftext|>~<s>~[UNK]~<0x41>~<0xFF>~<0x0A>",
+                 '~');
     return list;
 }
 std::string letters(Dice& d, int most) {
@@ -54,34 +47,9 @@ std::string any_letters(Dice& d, int most) {
 // ---- Patterns -------------------------------------------------------------------------------------
 
 std::string pattern(Dice& d, int depth = 0) {
-    static const Choices leaves{"a",
-                                "b",
-                                ".",
-                                " ",
-                                "\\s",
-                                "\\S",
-                                "\\w",
-                                "\\W",
-                                "\\d",
-                                "\\p{L}",
-                                "\\p{N}",
-                                "\\P{L}",
-                                "[ab]",
-                                "[^a]",
-                                "[a-z]",
-                                "[[:alpha:]]",
-                                "[^\\s\\p{L}\\p{N}]",
-                                "\\b",
-                                "^",
-                                "$",
-                                "\\A",
-                                "\\z",
-                                "\\1",
-                                "\\2",
-                                "\\h",
-                                "\\p{Han}",
-                                "\\x{61}",
-                                "\\u0061"};
+    static const Choices leaves = words_in(
+        R"(a~b~.~ ~\s~\S~\w~\W~\d~\p{L}~\p{N}~\P{L}~[ab]~[^a]~[a-z]~[[:alpha:]]~[^\s\p{L}\p{N}]~\b~^~$~\A~\z~\1~\2~\h~\p{Han}~\x{61}~\u0061)",
+        '~');
     static const Choices refused{"\\k<x>", "\\X", "\\R", "(?i)", "[a&&b]"};
     static const Choices counts{"*",      "+",    "?",  "{0,2}", "{2,}", "{22}", "{100}",
                                 "{1000}", "{,3}", "*+", "++",    "*?",   "{0}"};

@@ -26,11 +26,11 @@ struct Conditions {
     std::string program = {};                                                     // a program other than program_path()
     std::size_t address_space = 0, data = 0, files = 0, stack = 0, file_size = 0; // limits; 0: none
     int signal = 0;                                                               // the signal to send; 0: none
-    std::size_t signal_after = 0;              // once stdout or stderr has so many bytes
-    std::string signal_file = {};              // and once this file exists
-    std::chrono::milliseconds signal_delay{0}; // and after this delay
-    int signals = 1;                           // the number of times
-    std::size_t close_after = 0;               // stop reading stdout after so many bytes; 0: never
+    std::size_t signal_after = 0;                                                 // bytes of stdout or stderr
+    std::string signal_file = {};                                                 // and once this file exists
+    std::chrono::milliseconds signal_delay{0};                                    // and after this delay
+    int signals = 1;                                                              // the number of times
+    std::size_t close_after = 0; // stop reading stdout after these bytes; 0: never
     bool ignore_sigpipe = false;
     std::string input_file = {};              // a file as stdin
     bool waits = true;                        // false: reading stdin fails (EAGAIN) instead of waiting
@@ -58,7 +58,7 @@ bool is_instrumented();
 // A gtest assertion that finds hangs and quadratic time; a shared machine allows no tighter bound. An instrumented
 // program has twenty times as long.
 void expect_in_time(const Outcome& outcome, double seconds);
-// The same, for files of so many bytes: 2 s and 64 MiB + 4 x their size.
+// The same, for files of `bytes` bytes: 2 s and 64 MiB + 4 x their size.
 void expect_bounded(const Outcome& outcome, std::uint64_t bytes);
 
 // gtest assertions: the exit code, and an error of exactly one printable line. The line starts with "ordo: ", contains

@@ -6,7 +6,6 @@
 #include "tests/model/word_tokenizer.h"
 #include "tests/tools/child.h"
 
-#include <cmath>
 #include <gtest/gtest.h>
 
 namespace {

@@ -4,6 +4,7 @@
 #include "model/continuation.h"
 #include "tests/tools/child.h"
 #include "tests/tools/models.h"
+#include "tests/words.h"
 
 #include <algorithm>
 #include <cmath>
@@ -197,28 +198,11 @@ TEST(CliReach, OptionsChangeWhatTheyNameAlone) {
     std::string text;
     for (int i = 0; i < 500; ++i) text += "word" + std::to_string(i) + " ";
     put_file(dir / "text.txt", text);
-    expect_success(run_program({"train",
-                                "--byte-tokenizer",
-                                "--encoding",
-                                "rope:scaling=yarn,factor=4,original=8,attention=1,truncate=no,theta=100",
-                                "--layers",
-                                "1",
-                                "--dim",
-                                "16",
-                                "--heads",
-                                "1",
-                                "--ffn",
-                                "16",
-                                "--ctx",
-                                "16",
-                                "--batch",
-                                "1",
-                                "--tokens",
-                                "16",
-                                "-q",
-                                "--out",
-                                (dir / "yarn.safetensors").string(),
-                                (dir / "text.txt").string()}));
+    expect_success(
+        run_program(words_in("train --byte-tokenizer --encoding rope:scaling=yarn,factor=4,original=8,"
+                             "attention=1,truncate=no,theta=100 --layers 1 --dim 16 --heads 1 --ffn 16 --ctx "
+                             "16 --batch 1 --tokens 16 -q --out " +
+                             (dir / "yarn.safetensors").string() + " " + (dir / "text.txt").string())));
     const auto spec = [&](std::vector<std::string> more) {
         std::vector<std::string> words{"encodings", "-m",   (dir / "yarn.safetensors").string(),
                                        "--format",  "json", "-q"};

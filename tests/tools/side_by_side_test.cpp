@@ -5,7 +5,6 @@
 #include "tests/tools/terminal.h"
 
 #include <algorithm>
-#include <cmath>
 #include <gtest/gtest.h>
 #include <regex>
 

@@ -45,7 +45,7 @@ struct Watched {
     Screen screen;
 };
 
-// Runs work in a child process with a terminal of so many columns as its stdin, stdout and stderr. on_output, if given,
+// Runs work in a child process with a terminal of this width as its stdin, stdout and stderr. on_output, if given,
 // receives all output so far and returns a signal to send once, or 0. type, if given, receives the same and returns the
 // text to type, if any.
 Watched watch(int columns, const std::function<void()>& work,

@@ -4,6 +4,7 @@
 #include "core/error.h"
 #include "io/safetensors.h"
 #include "tests/temp_dir.h"
+#include "tests/words.h"
 #include "tools/train/checkpoint.h"
 #include "tools/train/sha256.h"
 
@@ -133,25 +134,11 @@ TEST_F(Checkpoint, AnyBitThatFlippedIsRefused) {
 }
 
 TEST_F(Checkpoint, EveryEntryIsRead) {
-    const std::vector<std::string> no_integers{"",
-                                               "abc",
-                                               "5x",
-                                               " 3",
-                                               "3 ",
-                                               "+3",
-                                               "03",
-                                               "3.0",
-                                               "0x3",
-                                               "-0",
-                                               "1e2",
-                                               "NaN",
-                                               "-1",
-                                               "101",
-                                               "-9223372036854775808",
-                                               "9223372036854775807",
-                                               "9223372036854775808"};
-    const std::vector<std::string> no_losses{"",   "abc", "1.5x",  "nan",   "-nan", "inf", "-inf",
-                                             " 1", "1 ",  "0x1p3", "1e999", "1.50", "+1"};
+    const std::vector<std::string> no_integers = ordo::test::words_in(
+        "|abc|5x| 3|3 |+3|03|3.0|0x3|-0|1e2|NaN|-1|101|-9223372036854775808|9223372036854775807|9223372036854775808",
+        '|');
+    const std::vector<std::string> no_losses =
+        ordo::test::words_in("|abc|1.5x|nan|-nan|inf|-inf| 1|1 |0x1p3|1e999|1.50|+1", '|');
     const auto expect_refused = [&](const std::string& key, const std::string& value) {
         forge([&](Entries& entries, auto&) {
             ASSERT_TRUE(entries.contains(key));

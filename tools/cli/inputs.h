@@ -11,13 +11,9 @@
 namespace ordo::tools {
 
 inline constexpr Option prompt_options[] = {
-    {.letter = 'p', .name = "prompt", .kind = Kind::text, .value = "TEXT", .help = "The input text."},
-    {.letter = 'f',
-     .name = "file",
-     .kind = Kind::path,
-     .value = "FILE",
-     .help = "Read FILE; - is stdin, as is a pipe without -p."},
-    {.name = "special", .help = "Read <|endoftext|> and the like as special tokens."},
+    {Kind::text, "p,prompt", "TEXT", "The input text."},
+    {Kind::path, "f,file", "FILE", "Read FILE; - is stdin, as is a pipe without -p."},
+    {"special", "Read <|endoftext|> and the like as special tokens."},
 };
 
 // The options of a verb whose text is not a prompt.

@@ -10,23 +10,14 @@ namespace ordo::tools {
 inline constexpr int max_threads = 1024;
 
 inline constexpr Option common_options[] = {
-    {.letter = 't',
-     .name = "threads",
-     .kind = Kind::integer,
-     .value = "N",
-     .least = 1,
-     .most = max_threads,
-     .help = "The number of threads. Default: OMP_NUM_THREADS, or one for each physical core."},
-    {.name = "isa",
-     .kind = Kind::choice,
-     .value = "NAME",
-     .fallback = "auto",
-     .help = "auto|baseline|avx2|avxvnni|avx512|avx512vnni|avx512bf16|amx|neon|dotprod: the instruction set of the "
-             "kernels."},
-    {.letter = 'q', .name = "quiet", .help = "Print only errors on stderr."},
-    {.letter = 'v', .name = "verbose", .help = "Print more on stderr."},
-    {.letter = 'h', .name = "help", .help = "Print this help."},
-    {.name = "version", .help = "Print the version and the libraries."},
+    {Kind::integer, "t,threads", "N", 1, max_threads,
+     "The number of threads. Default: OMP_NUM_THREADS, or one for each physical core."},
+    {Kind::choice, "isa", "NAME=auto",
+     "auto|baseline|avx2|avxvnni|avx512|avx512vnni|avx512bf16|amx|neon|dotprod: the instruction set of the kernels."},
+    {"q,quiet", "Print only errors on stderr."},
+    {"v,verbose", "Print more on stderr."},
+    {"h,help", "Print this help."},
+    {"version", "Print the version and the libraries."},
 };
 inline constexpr OptionGroup common_group{"Common", common_options};
 // For verbs that compute nothing: without threads and kernels.

@@ -25,7 +25,35 @@ struct Option {
     bool above = false;      // the value must be greater than least
     bool repeatable = false; // every value counts; otherwise a second one is an error
     std::string_view help;   // choice: begins with the choices, "text|json: ..."
+
+    // names: "n,n-predict,predict", where the letter and the alias may be missing.
+    constexpr Option(std::string_view names, std::string_view text) : help(text) {
+        if (names.size() > 1 && names[1] == ',') letter = names[0], names.remove_prefix(2);
+        name = names.substr(0, names.find(','));
+        if (name.size() < names.size()) alias = names.substr(name.size() + 1);
+    }
+    // placeholder: "N", or "N=128" with the value if not given. A seed without that may be random.
+    constexpr Option(Kind type, std::string_view names, std::string_view placeholder, std::string_view text)
+        : Option(names, text) {
+        kind = type;
+        value = placeholder.substr(0, placeholder.find('='));
+        if (value.size() < placeholder.size()) fallback = placeholder.substr(value.size() + 1);
+        if (kind == Kind::seed && fallback.empty()) least = -1;
+    }
+    constexpr Option(Kind type, std::string_view names, std::string_view placeholder, double from, double to,
+                     std::string_view text)
+        : Option(type, names, placeholder, text) {
+        least = from, most = to;
+    }
 };
+constexpr Option above(Option option) {
+    option.above = true;
+    return option;
+}
+constexpr Option repeatable(Option option) {
+    option.repeatable = true;
+    return option;
+}
 
 struct OptionGroup {
     std::string_view title;

@@ -32,7 +32,7 @@ struct WeightSizes {
     double row = 0;  // one row of the embedding
     double all = 0;
 
-    // The bytes of the layers that a pass of so many tokens reads, if its tokens share experts as late as possible.
+    // The bytes of the layers that a pass of `tokens` tokens reads, if its tokens share experts as late as possible.
     double layers_read(double tokens) const;
 };
 WeightSizes weight_sizes(const Blueprint& blueprint, WeightType type);

@@ -2,7 +2,6 @@
 #include "tools/model/reach.h"
 
 #include <algorithm>
-#include <cmath>
 #include <numbers>
 
 namespace ordo::tools {

@@ -14,20 +14,12 @@ class Tokenizer;
 namespace ordo::tools {
 
 inline constexpr Option model_options[] = {
-    {.letter = 'm',
-     .name = "model",
-     .kind = Kind::path,
-     .value = "FILE",
-     .help = "The MODEL, a weight file or Hugging Face directory. Default: the weights shipped for --encoding."},
-    {.name = "encoding",
-     .kind = Kind::text,
-     .value = "SPEC",
-     .help = "The positional encoding, such as rope:theta=10000. Default: the trained one; without --model, rope."},
-    {.name = "force-encoding", .help = "Use an encoding other than the trained one."},
-    {.name = "dtype",
-     .kind = Kind::choice,
-     .value = "TYPE",
-     .help = "f32|f16|bf16|q8_0|q4_0: the type of the weights in memory. Default: as stored."},
+    {Kind::path, "m,model", "FILE",
+     "The MODEL, a weight file or Hugging Face directory. Default: the weights shipped for --encoding."},
+    {Kind::text, "encoding", "SPEC",
+     "The positional encoding, such as rope:theta=10000. Default: the trained one; without --model, rope."},
+    {"force-encoding", "Use an encoding other than the trained one."},
+    {Kind::choice, "dtype", "TYPE", "f32|f16|bf16|q8_0|q4_0: the type of the weights in memory. Default: as stored."},
 };
 inline constexpr OptionGroup model_group{"Model", model_options};
 

@@ -11,7 +11,7 @@ namespace ordo::tools {
 // The columns of stderr's terminal: from the terminal, else COLUMNS, else 80.
 int terminal_columns();
 
-// The remaining time at a constant rate, if `done` of `total` took so many seconds.
+// The remaining time at a constant rate, if `done` of `total` took `seconds`.
 double seconds_left(double seconds, std::int64_t done, std::int64_t total);
 // "1:05 left"
 std::string left_text(double seconds);

@@ -7,7 +7,6 @@
 #include "tools/terminal/live_line.h"
 
 #include <functional>
-#include <optional>
 #include <variant>
 
 namespace ordo::tools {

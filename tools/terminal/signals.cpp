@@ -4,7 +4,6 @@
 #include "tools/terminal/live_line.h"
 
 #include <csignal>
-#include <initializer_list>
 #include <unistd.h>
 
 namespace ordo::tools {

@@ -38,7 +38,7 @@ struct Floats {
 using RunConditions = std::map<std::string, std::string, std::less<>>;
 void save_checkpoint(const std::filesystem::path& file, const RunConditions& run, const State& state,
                      const Floats& floats);
-// Checks everything in the file. Throws Error(model) for contents that a run of so many steps would not have saved.
+// Checks everything in the file. Throws Error(model) for contents that a run of `steps` steps would not have saved.
 // Throws Error(usage), naming the first different condition, if the checkpoint belongs to another run. After either
 // error the content of the floats is unspecified.
 State load_checkpoint(const std::filesystem::path& file, const RunConditions& run, std::int64_t steps,

@@ -15,7 +15,7 @@ namespace ordo::train {
 
 namespace {
 
-// The text after so many bytes, or before them. The document at the boundary is cut at a line or a word, or else at a
+// The text after `left` bytes, or before them. The document at the boundary is cut at a line or a word, or else at a
 // character.
 std::vector<std::string_view> cut_by_bytes(const std::vector<std::string_view>& all, std::size_t left, bool held_out) {
     std::vector<std::string_view> some;

@@ -20,7 +20,7 @@ struct TrainingFigures {
     double seconds_left = 0;
 };
 
-// At most so many columns. The least important parts are dropped if there is no room.
+// At most `columns` columns. The least important parts are dropped if there is no room.
 std::string bar_text(const TrainingFigures& figures, int columns);
 
 class TrainingProgress {

@@ -13,7 +13,6 @@
 #include <bit>
 #include <set>
 #include <sstream>
-#include <system_error>
 
 namespace ordo::train {
 namespace {

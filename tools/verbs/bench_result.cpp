@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <sstream>
 
 namespace ordo::tools {
 namespace bench_result_file {
@@ -34,55 +36,15 @@ std::string range(double low, double high, int decimals) {
     return fixed_text(low, decimals) + ".." + fixed_text(high, decimals);
 }
 
-const std::vector<std::string> record_columns = {"cpu_info",
-                                                 "backends",
-                                                 "model_type",
-                                                 "type",
-                                                 "model_size",
-                                                 "model_n_params",
-                                                 "n_ubatch",
-                                                 "n_threads",
-                                                 "n_prompt",
-                                                 "n_gen",
-                                                 "n_depth",
-                                                 "n_parallel",
-                                                 "n_beside",
-                                                 "type_k",
-                                                 "type_v",
-                                                 "encoding",
-                                                 "repetitions",
-                                                 "avg_ns",
-                                                 "stddev_ns",
-                                                 "avg_ts",
-                                                 "stddev_ts",
-                                                 "min_ts",
-                                                 "median_ts",
-                                                 "max_ts",
-                                                 "diff_q1",
-                                                 "diff_median",
-                                                 "diff_q3",
-                                                 "moments_percent",
-                                                 "embed_us",
-                                                 "observe_us",
-                                                 "rotate_us",
-                                                 "bias_us",
-                                                 "rescore_us",
-                                                 "mix_us",
-                                                 "moments_flops",
-                                                 "product_gflops",
-                                                 "sum_gflops",
-                                                 "predicted_us",
-                                                 "moments_of_predicted",
-                                                 "table_bytes",
-                                                 "parameter_bytes",
-                                                 "predicted_flops",
-                                                 "predicted_bytes",
-                                                 "gflops",
-                                                 "gbs",
-                                                 "stream_gbs",
-                                                 "sgemm_gflops",
-                                                 "percent_of_stream",
-                                                 "percent_of_sgemm"};
+const std::vector<std::string> record_columns = [] {
+    std::istringstream names(
+        "cpu_info backends model_type type model_size model_n_params n_ubatch n_threads n_prompt n_gen n_depth "
+        "n_parallel n_beside type_k type_v encoding repetitions avg_ns stddev_ns avg_ts stddev_ts min_ts median_ts "
+        "max_ts diff_q1 diff_median diff_q3 moments_percent embed_us observe_us rotate_us bias_us rescore_us mix_us "
+        "moments_flops product_gflops sum_gflops predicted_us moments_of_predicted table_bytes parameter_bytes "
+        "predicted_flops predicted_bytes gflops gbs stream_gbs sgemm_gflops percent_of_stream percent_of_sgemm");
+    return std::vector<std::string>{std::istream_iterator<std::string>(names), {}};
+}();
 
 std::vector<Cell> record(const BenchResult& r) {
     const bench::EncodingCost& cost = r.cost;

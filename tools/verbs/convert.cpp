@@ -27,34 +27,17 @@ namespace fs = std::filesystem;
 namespace convert_file {
 
 constexpr Option options[] = {
-    {.name = "dtype",
-     .kind = Kind::choice,
-     .value = "TYPE",
-     .help =
-         "f32|f16|bf16|q8_0|q4_0: the type of the weights in OUT. Default: as stored; an Ordo file is then copied."},
-    {.name = "no-accuracy", .help = "Do not measure the loss of accuracy, and do not record it."},
-    {.letter = 'f',
-     .name = "file",
-     .kind = Kind::path,
-     .value = "FILE",
-     .help = "Measure on this text; - is stdin. Default: the shipped heldout.txt."},
-    {.name = "max-tokens",
-     .kind = Kind::integer,
-     .value = "N",
-     .fallback = "0",
-     .least = 0,
-     .most = 1e15,
-     .help = "Measure on at most N tokens; 0: on all."},
-    {.name = "tokenizer",
-     .kind = Kind::path,
-     .value = "PATH",
-     .help = "Take the tokenizer from a tokenizer.json, a directory, a GGUF or Ordo file, or llama2.c's tokenizer.bin. "
-             "Default: that of IN."},
-    {.name = "generation-config",
-     .kind = Kind::path,
-     .value = "FILE",
-     .help = "Record in OUT the sampling of this generation_config.json, which needs do_sample and a setting. ordo "
-             "generate then uses it by default."},
+    {Kind::choice, "dtype", "TYPE",
+     "f32|f16|bf16|q8_0|q4_0: the type of the weights in OUT. Default: as stored; an Ordo file is then copied."},
+    {"no-accuracy", "Do not measure the loss of accuracy, and do not record it."},
+    {Kind::path, "f,file", "FILE", "Measure on this text; - is stdin. Default: the shipped heldout.txt."},
+    {Kind::integer, "max-tokens", "N=0", 0, 1e15, "Measure on at most N tokens; 0: on all."},
+    {Kind::path, "tokenizer", "PATH",
+     "Take the tokenizer from a tokenizer.json, a directory, a GGUF or Ordo file, or llama2.c's tokenizer.bin. "
+     "Default: that of IN."},
+    {Kind::path, "generation-config", "FILE",
+     "Record in OUT the sampling of this generation_config.json, which needs do_sample and a setting. ordo generate "
+     "then uses it by default."},
 };
 constexpr OptionGroup groups[] = {{"Convert", options}, common_group};
 

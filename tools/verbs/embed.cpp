@@ -13,21 +13,14 @@ namespace ordo::tools {
 namespace embed_file {
 
 constexpr Option options[] = {
-    {.name = "pooling",
-     .kind = Kind::choice,
-     .value = "WHICH",
-     .fallback = "model",
-     .help = "model|mean|first|last: how to pool the states of the tokens. first is BERT's [CLS]; model is as the "
-             "files say, or the mean."},
-    {.name = "raw", .help = "Leave the vectors as they are."},
-    {.name = "unit",
-     .help = "Scale the vectors to length 1, so that their products are cosines. Without --raw and --unit, the model's "
+    {Kind::choice, "pooling", "WHICH=model",
+     "model|mean|first|last: how to pool the states of the tokens. first is BERT's [CLS]; model is as the files say, "
+     "or the mean."},
+    {"raw", "Leave the vectors as they are."},
+    {"unit", "Scale the vectors to length 1, so that their products are cosines. Without --raw and --unit, the model's "
              "files decide, or the vectors are scaled."},
-    {.name = "format",
-     .kind = Kind::choice,
-     .value = "FORMAT",
-     .fallback = "csv",
-     .help = "csv|json: a row of numbers for each line, or a list of {\"text\": ..., \"vector\": [...]}."},
+    {Kind::choice, "format", "FORMAT=csv",
+     "csv|json: a row of numbers for each line, or a list of {\"text\": ..., \"vector\": [...]}."},
 };
 constexpr OptionGroup groups[] = {{"Text", text_options}, {"Result", options}, model_group, common_group};
 
@@ -87,15 +80,14 @@ int run(const Arguments& arguments) {
 } // namespace embed_file
 
 extern const Verb embed_verb;
-const Verb embed_verb{.name = "embed",
-                      .operand = "MODEL",
-                      .summary = "Turn each line of a text into a vector",
-                      .details =
-                          "The vector pools the hidden states of the line's tokens after the last layer; an "
-                          "encoder-decoder gives those of its encoder. Empty lines are skipped. A line is cut to "
-                          "the tokens that the model's files or its positions allow, and a default prompt of "
-                          "the files stands before it.",
-                      .groups = embed_file::groups,
-                      .run = embed_file::run};
+const Verb embed_verb{
+    .name = "embed",
+    .operand = "MODEL",
+    .summary = "Turn each line of a text into a vector",
+    .details = "The vector pools the hidden states of the line's tokens after the last layer; an encoder-decoder gives "
+               "those of its encoder. Empty lines are skipped. A line is cut to the tokens that the model's files or "
+               "its positions allow, and a default prompt of the files stands before it.",
+    .groups = embed_file::groups,
+    .run = embed_file::run};
 
 } // namespace ordo::tools

@@ -23,38 +23,15 @@ namespace ordo::tools {
 namespace encodings_file {
 
 constexpr Option options[] = {
-    {.name = "dim",
-     .kind = Kind::integer,
-     .value = "D",
-     .fallback = "128",
-     .least = 1,
-     .most = 65'536,
-     .help = "The width of the model, for the printed limits and parameters."},
-    {.name = "heads",
-     .kind = Kind::integer,
-     .value = "H",
-     .fallback = "4",
-     .least = 1,
-     .most = 1'024,
-     .help = "The number of heads."},
-    {.name = "ctx",
-     .kind = Kind::integer,
-     .value = "N",
-     .fallback = "256",
-     .least = 1,
-     .most = 1 << 22,
-     .help = "The trained context. With --model alone: the length of a session, for scalings that depend on it."},
-    {.letter = 'm',
-     .name = "model",
-     .kind = Kind::path,
-     .value = "FILE",
-     .help = "Take the width, the heads and the context from this model. Without SPEC: list the encoding of each layer "
-             "and its range."},
-    {.name = "format",
-     .kind = Kind::choice,
-     .value = "FORMAT",
-     .fallback = "text",
-     .help = "text|md|csv|json: the format of the list. An explanation is text or json."},
+    {Kind::integer, "dim", "D=128", 1, 65'536, "The width of the model, for the printed limits and parameters."},
+    {Kind::integer, "heads", "H=4", 1, 1'024, "The number of heads."},
+    {Kind::integer, "ctx", "N=256", 1, 1 << 22,
+     "The trained context. With --model alone: the length of a session, for scalings that depend on it."},
+    {Kind::path, "m,model", "FILE",
+     "Take the width, the heads and the context from this model. Without SPEC: list the encoding of each layer and its "
+     "range."},
+    {Kind::choice, "format", "FORMAT=text",
+     "text|md|csv|json: the format of the list. An explanation is text or json."},
 };
 constexpr OptionGroup groups[] = {{"Encodings", options}, rope_group, common_group};
 
@@ -334,12 +311,12 @@ const Verb encodings_verb{
     .name = "encodings",
     .operand = "SPEC",
     .summary = "List the positional encodings, or explain one",
-    .details = "A SPEC is NAME or NAME:KEY=VALUE,KEY=VALUE. A + adds encodings, each with its parameters: "
-               "segment+learned. pattern(A,B) gives the layers A, B, A, B, ..., with parentheses around a sum: "
-               "pattern((rope+alibi),none). With a name or a spec, such as rope:theta=500000 or segment+learned, print "
-               "its formula, its parameters "
-               "and the full spec. With --model alone, print the encoding of each layer, the frequency of each rotated "
-               "pair of columns, and the number of positions whose values all occurred in training.",
+    .details =
+        "A SPEC is NAME or NAME:KEY=VALUE,KEY=VALUE. A + adds encodings, each with its parameters: segment+learned. "
+        "pattern(A,B) gives the layers A, B, A, B, ..., with parentheses around a sum: pattern((rope+alibi),none). "
+        "With a name or a spec, such as rope:theta=500000 or segment+learned, print its formula, its parameters and "
+        "the full spec. With --model alone, print the encoding of each layer, the frequency of each rotated pair of "
+        "columns, and the number of positions whose values all occurred in training.",
     .groups = encodings_file::groups,
     .run = encodings_file::run};
 

@@ -12,19 +12,8 @@ namespace ordo::tools {
 namespace fill_file {
 
 constexpr Option options[] = {
-    {.letter = 'k',
-     .name = "top-k",
-     .kind = Kind::integer,
-     .value = "K",
-     .fallback = "5",
-     .least = 1,
-     .most = 1 << 22,
-     .help = "Print the K likeliest tokens for each mask token."},
-    {.name = "format",
-     .kind = Kind::choice,
-     .value = "FORMAT",
-     .fallback = "text",
-     .help = "text|md|csv|json: the output."},
+    {Kind::integer, "k,top-k", "K=5", 1, 1 << 22, "Print the K likeliest tokens for each mask token."},
+    {Kind::choice, "format", "FORMAT=text", "text|md|csv|json: the output."},
 };
 constexpr OptionGroup groups[] = {{"Text", text_options}, {"Result", options}, model_group, common_group};
 

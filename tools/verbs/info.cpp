@@ -20,12 +20,8 @@ namespace ordo::tools {
 namespace info_file {
 
 constexpr Option options[] = {
-    {.name = "format",
-     .kind = Kind::choice,
-     .value = "FORMAT",
-     .fallback = "text",
-     .help = "text|json: for people or for programs."},
-    {.name = "families", .help = "Without a model: list the types of models that load."},
+    {Kind::choice, "format", "FORMAT=text", "text|json: for people or for programs."},
+    {"families", "Without a model: list the types of models that load."},
 };
 constexpr OptionGroup groups[] = {{"Result", options}, model_group, common_group};
 

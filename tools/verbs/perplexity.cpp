@@ -25,36 +25,13 @@ namespace ordo::tools {
 namespace perplexity_file {
 
 constexpr Option options[] = {
-    {.letter = 'f',
-     .name = "file",
-     .kind = Kind::path,
-     .value = "FILE",
-     .help = "Measure on this text; - is stdin. Default: the shipped heldout.txt."},
-    {.name = "length",
-     .kind = Kind::integers,
-     .value = "N,N,...",
-     .least = 2,
-     .most = 1 << 22,
-     .help = "The tokens in a window. Default: the trained length."},
-    {.name = "stride",
-     .kind = Kind::integer,
-     .value = "N",
-     .least = 1,
-     .most = 1 << 22,
-     .help = "The tokens between the starts of windows. Default: the length."},
-    {.name = "max-tokens",
-     .kind = Kind::integer,
-     .value = "N",
-     .fallback = "0",
-     .least = 0,
-     .most = 1e15,
-     .help = "Stop after N scored tokens; 0: score all."},
-    {.name = "by-position", .help = "Also print the loss by position in the window."},
-    {.name = "format",
-     .kind = Kind::choice,
-     .value = "FORMAT",
-     .fallback = "text",
-     .help = "text|md|csv|json: nll is the loss in nats per token, stderr its standard error over tokens."},
+    {Kind::path, "f,file", "FILE", "Measure on this text; - is stdin. Default: the shipped heldout.txt."},
+    {Kind::integers, "length", "N,N,...", 2, 1 << 22, "The tokens in a window. Default: the trained length."},
+    {Kind::integer, "stride", "N", 1, 1 << 22, "The tokens between the starts of windows. Default: the length."},
+    {Kind::integer, "max-tokens", "N=0", 0, 1e15, "Stop after N scored tokens; 0: score all."},
+    {"by-position", "Also print the loss by position in the window."},
+    {Kind::choice, "format", "FORMAT=text",
+     "text|md|csv|json: nll is the loss in nats per token, stderr its standard error over tokens."},
 };
 constexpr OptionGroup groups[] = {{"Perplexity", options}, model_group, rope_group, common_group};
 
@@ -125,10 +102,9 @@ void add_rows(Figures& figures, const Scores& scores, bool by_position) {
 
 constexpr std::string_view protocol =
     "documents split at <|endoftext|>; before each stands what begins a text of the model, if anything; windows of "
-    "`length` tokens start `stride` apart, the "
-    "last of a document may be shorter; a window starts at position 0 with nothing before it; its first token is not "
-    "scored, and of overlapping windows (sliding) a token is scored by the first that holds it; nll in nats per token, "
-    "standard error over tokens, bits per byte of scored text";
+    "`length` tokens start `stride` apart, the last of a document may be shorter; a window starts at position 0 with "
+    "nothing before it; its first token is not scored, and of overlapping windows (sliding) a token is scored by the "
+    "first that holds it; nll in nats per token, standard error over tokens, bits per byte of scored text";
 
 void print(const Arguments& arguments, const Model& model, const std::string& text, std::size_t documents,
            const Figures& figures) {

@@ -14,24 +14,14 @@ namespace ordo::tools {
 namespace tokenize_file {
 
 constexpr Option options[] = {
-    {.name = "decode",
-     .kind = Kind::integers,
-     .value = "IDS",
-     .least = 0,
-     .most = std::numeric_limits<Token>::max(),
-     .help = "Print the text of these ids, byte for byte."},
-    {.name = "format",
-     .kind = Kind::choice,
-     .value = "FORMAT",
-     .fallback = "text",
-     .help = "text|json: ids separated by spaces, or {\"ids\": [...], \"pieces\": [...]}."},
+    {Kind::integers, "decode", "IDS", 0, std::numeric_limits<Token>::max(),
+     "Print the text of these ids, byte for byte."},
+    {Kind::choice, "format", "FORMAT=text",
+     "text|json: ids separated by spaces, or {\"ids\": [...], \"pieces\": [...]}."},
 };
 constexpr Option tokenizer_options[] = {
-    {.letter = 'm',
-     .name = "model",
-     .kind = Kind::path,
-     .value = "FILE",
-     .help = "A tokenizer.json, or a model or a directory with a tokenizer. Default: the shipped weights."},
+    {Kind::path, "m,model", "FILE",
+     "A tokenizer.json, or a model or a directory with a tokenizer. Default: the shipped weights."},
 };
 constexpr OptionGroup groups[] = {
     {"Text", prompt_options}, {"Result", options}, {"Model", tokenizer_options}, plain_group};

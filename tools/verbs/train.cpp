@@ -13,7 +13,6 @@
 #include "tools/train/ranks.h"
 #include "tools/verbs/programs.h"
 
-#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <thread>

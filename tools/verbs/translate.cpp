@@ -13,26 +13,14 @@ namespace ordo::tools {
 namespace translate_file {
 
 constexpr Option options[] = {
-    {.letter = 'n',
-     .name = "n-predict",
-     .alias = "predict",
-     .kind = Kind::integer,
-     .value = "N",
-     .fallback = "-1",
-     .least = -1,
-     .most = 1 << 22,
-     .help = "Generate at most N tokens per answer; -1: until the text ends or the context is full."},
+    {Kind::integer, "n,n-predict,predict", "N=-1", -1, 1 << 22,
+     "Generate at most N tokens per answer; -1: until the text ends or the context is full."},
 };
 constexpr Option language_options[] = {
-    {.name = "from",
-     .kind = Kind::text,
-     .value = "LANG",
-     .help = "The language of the text, as a model of many languages names it: eng_Latn (NLLB), en_XX (mBART), en "
-             "(M2M100). Default: as in the model's tokenizer."},
-    {.name = "to",
-     .kind = Kind::text,
-     .value = "LANG",
-     .help = "The language of the answer, likewise. Default: as the model's files say."},
+    {Kind::text, "from", "LANG",
+     "The language of the text, as a model of many languages names it: eng_Latn (NLLB), en_XX (mBART), en (M2M100). "
+     "Default: as in the model's tokenizer."},
+    {Kind::text, "to", "LANG", "The language of the answer, likewise. Default: as the model's files say."},
 };
 constexpr OptionGroup groups[] = {
     {"Text", text_options}, {"Languages", language_options}, {"Length", options}, model_group, common_group};
@@ -70,10 +58,10 @@ const Verb translate_verb{
     .name = "translate",
     .operand = "MODEL",
     .summary = "Run an encoder-decoder, such as Marian, NLLB or T5, on each line of a text",
-    .details = "The encoder reads a line, and the decoder prints its likeliest tokens until it ends. Marian's models "
-               "translate. NLLB, M2M100 and mBART need --from and --to. T5 follows a prefix: 'translate English to "
-               "German: ...'. There is no beam search. Empty "
-               "lines stay empty. To sample from such a model, use ordo generate.",
+    .details =
+        "The encoder reads a line, and the decoder prints its likeliest tokens until it ends. Marian's models "
+        "translate. NLLB, M2M100 and mBART need --from and --to. T5 follows a prefix: 'translate English to German: "
+        "...'. There is no beam search. Empty lines stay empty. To sample from such a model, use ordo generate.",
     .groups = translate_file::groups,
     .run = translate_file::run};
 

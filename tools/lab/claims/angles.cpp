@@ -34,10 +34,8 @@ Result run(const Request& request) {
         text("In ", head, " dimensions the first pair completes a turn every ", axis_text(turn / frequencies.front()),
              " positions, the last one every ", axis_text(turn / frequencies.back()), ". At position ",
              tools::grouped(far), ", ", slow, " of the ", pairs, " pairs have not completed a single turn.");
-    result.found = {text("The first pair rotates by ", figure(frequencies.front()),
-                         " radian per position, the last of ", pairs, " by ", figure(frequencies.back()),
-                         ". The slow pairs tell positions apart that the fast ones confuse.")};
-    result.notes = {"ordo lab rotary shows the scores that follow from these angles, by distance and for other bases."};
+    result.notes = {"The slow pairs tell positions apart that the fast ones confuse. ordo lab rotary shows the scores "
+                    "that follow from these angles, by distance and for other bases."};
     result.tables = {{"frequencies",
                       text("Pairs of ", head, " dimensions: radians per position and positions per turn"),
                       std::move(table)}};

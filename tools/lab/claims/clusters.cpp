@@ -17,14 +17,10 @@ struct Profile {
 Profile profile_of(const Table& table) {
     Profile profile{{0}, 0};
     for (std::size_t offset = 1; offset < table.rows.size(); ++offset) {
-        double sum = 0;
         Sample distances;
-        for (std::size_t p = 0; p + offset < table.rows.size(); ++p) {
-            const double d = distance(table.rows[p], table.rows[p + offset]);
-            distances.add(d);
-            sum += d;
-        }
-        profile.mean.push_back(sum / static_cast<double>(table.rows.size() - offset));
+        for (std::size_t p = 0; p + offset < table.rows.size(); ++p)
+            distances.add(distance(table.rows[p], table.rows[p + offset]));
+        profile.mean.push_back(distances.mean());
         profile.spread = std::max(profile.spread, distances.most() - distances.least());
     }
     return profile;
@@ -49,22 +45,6 @@ std::string counts_text(const Counts& counts) {
     for (const auto& [offset, count] : counts)
         append(text, std::to_string(offset) + " (" + std::to_string(count) + " rows)");
     return text;
-}
-
-// The number of offsets beyond 1 whose rows are nearer than neighbours are.
-std::size_t nearer_than_neighbours(const Profile& profile) {
-    const auto nearer = [&](double distance) { return distance < profile.mean[1]; };
-    return std::count_if(profile.mean.begin() + 2, profile.mean.end(), nearer);
-}
-
-// The deepest relative drop of a distance below the largest one at a smaller offset.
-double deepest_dip(const Profile& profile) {
-    double reached = profile.mean[1], dip = 0;
-    for (std::size_t offset = 2; offset < profile.mean.size(); ++offset) {
-        reached = std::max(reached, profile.mean[offset]);
-        dip = std::max(dip, 1 - profile.mean[offset] / reached);
-    }
-    return dip;
 }
 
 // Coloured by p mod 3: positions that differ by 6 or by 63 share a colour.
@@ -101,11 +81,7 @@ Picture profile_picture(const std::vector<int>& widths, const std::vector<Profil
         marks.names.push_back(std::to_string(offset));
     }
     curves.series.push_back(std::move(marks));
-    std::string counts;
-    for (std::size_t i = 0; i < widths.size(); ++i)
-        append(counts, told("{} with {} dimensions", nearer_than_neighbours(profiles[i]), widths[i]));
-    return {"distance",
-            "Distance of two rows by their offset; offsets with a smaller distance than offset 1: " + counts,
+    return {"distance", "Distance of two rows by their offset: with 8 dimensions, 6 and 63 are nearer than neighbours",
             "offset, in positions", "distance / sqrt(dimensions)", std::move(curves)};
 }
 
@@ -131,25 +107,16 @@ Result run(const Request& request) {
     result.expected = {"With 8 dimensions, rows are close to each other at offset 6, nearly a turn of the fastest "
                        "pair, and at 63, nearly ten turns of it and one of the second pair.",
                        "With many dimensions, neighbouring positions are the closest."};
-    std::string dips;
-    for (std::size_t i = 0; i < widths.size(); ++i)
-        append(dips, told("{} % with {} dimensions", figure(100 * deepest_dip(profiles[i]), 2), widths[i]));
     const auto order = ranked(profiles[0].mean);
-    const auto at = [&](std::size_t offset) { return fixed_text(profiles[0].mean[offset], 4); };
     const auto nearest_of = [&](std::size_t i) { return ranked(profiles[i].mean)[1]; };
     result.answer =
         told("With only 8 dimensions, positions {} or {} apart are closest to each other, and t-SNE shows them as "
              "clusters. With 64 and 512 dimensions, the closest are {} and {} apart.",
              order[1], order[2], nearest_of(1), nearest_of(2));
-    result.found = {told("With 8 dimensions the distance depends on the offset alone (its spread is {}): {} at offset "
-                         "1, {} at 6, {} at 63.",
-                         axis_text(profiles[0].spread), at(1), at(6), at(63)),
-                    told("The nearest row is at offset {}; in the t-SNE map, at offset {}.",
-                         counts_text(nearest_offsets(sinusoidal_table(narrow, rows).rows)), counts_text(in_map)),
-                    "One text finds positions 5 and 68 too close to each other: they are 63 apart.",
-                    told("The deepest dip of the curve, below a distance at a smaller offset: {}.", dips)};
+    result.found = {told("In the t-SNE map, the nearest point is at offset {}.", counts_text(in_map)),
+                    "One text finds positions 5 and 68 too close to each other: they are 63 apart."};
     result.notes = {"t-SNE keeps neighbours, not distances: the gaps between its clusters mean nothing, and another "
-                    "--seed gives another map. The exact distances need no t-SNE."};
+                    "--seed gives another map."};
     result.tables = {std::move(nearest)};
     result.pictures = {map_picture(points, in_map, request.seed), profile_picture(widths, profiles)};
     return result;

@@ -111,10 +111,6 @@ Values fives() {
     return {score(5), score(10), figure(2 * std::numbers::pi)};
 }
 
-Values odd_column() {
-    return {figure(std::pow(10000.0, 1 - 1.0 / 6), 5), figure(sinusoidal_table(6, 1, "denominator").rows[0][1])};
-}
-
 Values last_pair() {
     const PairColumns last = pair_columns(Pairing::adjacent, 255, 256);
     return {text(last.first), text(last.second)};
@@ -307,36 +303,37 @@ Values beside_is() {
 
 std::map<int, Values> evidence_of(const Request& request) {
     const std::uint64_t seed = request.seed;
-    std::map<int, Values> all = {{1, class_test()},
-                                 {2, odd_column()},
-                                 {3, periods()},
-                                 {4, near_collisions()},
-                                 {5, late_dimensions()},
-                                 {6, products()},
-                                 {7, counting()},
-                                 {8, positive_exponent()},
-                                 {9, reference_lines()},
-                                 {10, leaks(seed)},
-                                 {11, parameters()},
-                                 {12, gradients(seed)},
-                                 {14, doubled_exponent()},
-                                 {15, last_pair()},
-                                 {16, circle()},
-                                 {17, slopes()},
-                                 {18, scales(seed)},
-                                 {19, decays()},
-                                 {20, reversals(seed)},
-                                 {21, bags(seed)},
-                                 {23, turns()},
-                                 {24, stretches(seed)},
-                                 {25, segments(seed)},
-                                 {26, odd_width()},
-                                 {27, norms()},
-                                 {28, crossings()},
-                                 {29, overshadows()},
-                                 {30, fives()},
-                                 {31, best_of_three()},
-                                 {32, beside_is()}};
+    std::map<int, Values> all = {
+        {1, class_test()},
+        {2, {figure(std::pow(10000.0, 1 - 1.0 / 6), 5), figure(sinusoidal_table(6, 1, "denominator").rows[0][1])}},
+        {3, periods()},
+        {4, near_collisions()},
+        {5, late_dimensions()},
+        {6, products()},
+        {7, counting()},
+        {8, positive_exponent()},
+        {9, reference_lines()},
+        {10, leaks(seed)},
+        {11, parameters()},
+        {12, gradients(seed)},
+        {14, doubled_exponent()},
+        {15, last_pair()},
+        {16, circle()},
+        {17, slopes()},
+        {18, scales(seed)},
+        {19, decays()},
+        {20, reversals(seed)},
+        {21, bags(seed)},
+        {23, turns()},
+        {24, stretches(seed)},
+        {25, segments(seed)},
+        {26, odd_width()},
+        {27, norms()},
+        {28, crossings()},
+        {29, overshadows()},
+        {30, fives()},
+        {31, best_of_three()},
+        {32, beside_is()}};
     all.merge(trained_evidence(request));
     return all;
 }

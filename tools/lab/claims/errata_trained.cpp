@@ -115,10 +115,6 @@ Values first_and_hundredth(const Request& request, const std::vector<Trained>& m
     return {"no weights at hand", figure(off, 2), "no weights of sinusoids are at hand"};
 }
 
-Values equal_length(const Recorded& recorded) {
-    return {recorded.more("alibi", "rope"), recorded.more("alibi", "t5"), recorded.more("sinusoidal", "alibi")};
-}
-
 Values larger_angle(const Recorded& recorded) {
     using namespace study_data;
     const auto apart = [](int period) {
@@ -156,7 +152,7 @@ std::map<int, Values> trained_evidence(const Request& request) {
             {22, standard_start(request, models)},
             {33, differentiability(recorded, request.seed)},
             {34, first_and_hundredth(request, models)},
-            {35, equal_length(recorded)},
+            {35, {recorded.more("alibi", "rope"), recorded.more("alibi", "t5"), recorded.more("sinusoidal", "alibi")}},
             {36, larger_angle(recorded)},
             {37, complications(models)}};
 }

@@ -177,17 +177,16 @@ Result run(const Request& request) {
               trace_width, trace_columns),
          trace(pairs[0].first, request.seed)}};
     result.notes = {
-        told(
-            "rows_differ compares the rows [words, {}] that the first layer reads, as sets: it is the distance of the "
-            "worst row from the nearest row of the other sentence. Exactly 0 means equal. Sentences of different words "
-            "differ with every encoding, and a sentence does not differ from itself with any.",
-            width),
+        told("rows_differ is the distance, as sets, of the rows [words, {}] that the first layer reads: of the worst "
+             "row "
+             "from the nearest row of the other sentence. 0 means equal.",
+             width),
         "one_layer_logits_differ is the difference after the last word, in a model of one layer with random weights. "
-        "About 1e-6 is rounding: the same sums in another order. If the last words differ, the queries differ, and so "
-        "do the logits with any encoding. A sentence of your own is therefore reversed twice: with its last word in "
-        "place, and as a whole.",
-        "The seed draws the word vectors, and the tables of encodings that training would fill. A word has the same "
-        "vector at every position."};
+        "About 1e-6 is rounding. If the last words differ, so do the logits with any encoding: a sentence of your own "
+        "is "
+        "therefore reversed twice, with its last word in place, and as a whole.",
+        "The seed draws the word vectors, the same for a word at every position, and the tables of encodings that "
+        "training would fill."};
     return result;
 }
 

@@ -99,21 +99,19 @@ Result run(const Request& request) {
              "vector from N(0, 1/d). With the word vector multiplied by sqrt(d), they are {} times as long. None of "
              "the introductory texts mentions this scale.",
              figure(at_512, 2), figure(scaled_512, 2));
-    // Embeddings whose values have the same bound.
     Figures shadow{{"embedding", "waves_over_embedding", "same_position", "same_word"}, {}, 3};
-    const Alike narrow = alike(512, 1 / std::sqrt(512), request.seed), broad = alike(512, 1, request.seed);
-    for (const auto& [name, one] : {std::pair{"N(0, 1/d)", narrow}, {"N(0, 1)", broad}})
+    for (const auto& [name, deviation] : {std::pair{"N(0, 1/d)", 1 / std::sqrt(512)}, {"N(0, 1)", 1.0}}) {
+        const Alike one = alike(512, deviation, request.seed);
         add_row(shadow, name, one.waves_over_embedding, one.same_position, one.same_word);
-    result.found = {told(
-        "Values in [-1, 1] do not keep positions from overshadowing embeddings. With word vectors from N(0, 1/d), two "
-        "different words at one position have a cosine of {}, and one word at two positions has {}; with N(0, 1), the "
-        "start of nn.Embedding, {} and {}. The embedding's size decides, not the bound.",
-        figure(narrow.same_position), figure(narrow.same_word), figure(broad.same_position), figure(broad.same_word))};
-    result.notes = {"A row of waves has the length sqrt(d/2) at every position; a row of N(0, 1/d) has a length of "
-                    "about 1. Embeddings drawn from N(0, 1), the default of PyTorch's nn.Embedding, have the length "
-                    "sqrt(d) and need no scale.",
-                    "Training changes lengths: the last table has the lengths in trained weights. An encoding that "
-                    "rotates or stretches, and adds nothing, has 0 there."};
+    }
+    result.notes = {
+        "A row of waves has the length sqrt(d/2) at every position; a row of N(0, 1/d) has a length of "
+        "about 1. Embeddings drawn from N(0, 1), the default of PyTorch's nn.Embedding, have the length "
+        "sqrt(d) and need no scale.",
+        "Values in [-1, 1] do not keep positions from overshadowing embeddings: the embedding's size decides, "
+        "not the bound (table overshadowing).",
+        "Training changes lengths: the last table has the lengths in trained weights. An encoding that "
+        "rotates or stretches, and adds nothing, has 0 there."};
     result.tables = {{"lengths", "Lengths of a word vector from N(0, 1/d) and of a row of waves", std::move(table)}};
     result.tables.push_back({"overshadowing",
                              "Mean cosines of sums of embedding and waves, width 512: two words at one position, and "

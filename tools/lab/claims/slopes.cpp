@@ -112,7 +112,7 @@ Result run(const Request& request) {
     const int length = request.only("length", 24, most_length);
     Result result;
     result.tables = {slope_table(), worked_matrix(heads, 0)};
-    const std::vector<double> slopes = alibi_slopes(heads), sixteen = alibi_slopes(16), twelve = alibi_slopes(12);
+    const std::vector<double> slopes = alibi_slopes(heads);
     const auto [gentlest, steepest] = std::minmax_element(slopes.begin(), slopes.end());
     std::vector<int> shown{static_cast<int>(steepest - slopes.begin())};
     if (heads > 1) shown.push_back(gentlest - slopes.begin());
@@ -120,23 +120,15 @@ Result run(const Request& request) {
     for (const int head : shown) result.pictures.push_back(bias_picture(heads, head, length));
     result.pictures.push_back(all_slopes());
     result.pictures.push_back(shapes_picture(heads, length));
-    const auto kept = [](double slope, double raised) { return fixed_text(std::exp(-raised * slope), 3); };
+    const auto kept = [](double slope) { return fixed_text(std::exp(-10 * slope), 3); };
     result.answer = told("With {} heads the slopes run from {} to {}. Ten tokens away, the steepest head multiplies a "
                          "weight by {} and the flattest by {}.",
-                         heads, axis_text(*steepest), axis_text(*gentlest), kept(*steepest, 10), kept(*gentlest, 10));
-    const double steep = sixteen.front();
-    result.found = {
-        told("With 16 heads, a weight at distance 3 keeps {} of its size in the flattest head and {} in the steepest, "
-             "before the weights are scaled to sum to 1. With the square of the distance the steepest keeps {}, with "
-             "its root {}, with an exponentially growing penalty (e^D - 1) {}.",
-             kept(std::ranges::min(sixteen), 3), kept(steep, 3), kept(steep, 9), kept(steep, std::sqrt(3.0)),
-             figure(std::exp(-steep * std::expm1(3.0)), 2)),
-        told("12 heads have the slopes of 8 heads and then {}, {}, {} and {}: every other slope of 16 heads, not "
-             "2^(-8h/12).",
-             fixed_text(twelve[8], 4), fixed_text(twelve[9], 4), fixed_text(twelve[10], 4), fixed_text(twelve[11], 4))};
-    result.notes = {"A bias that is linear in the scores is exponential in the weights. It is added after the scores "
-                    "are divided by the square root of the head's width.",
-                    "Counted from head 0, the last of n heads has the slope 2^-8 if n is a power of two."};
+                         heads, axis_text(*steepest), axis_text(*gentlest), kept(*steepest), kept(*gentlest));
+    result.notes = {
+        "A bias that is linear in the scores is exponential in the weights. It is added after the scores "
+        "are divided by the square root of the head's width.",
+        "Counted from head 0, the last of n heads has the slope 2^-8 if n is a power of two. 12 heads have the "
+        "slopes of 8 heads and then every other slope of 16 heads, not 2^(-8h/12)."};
     return result;
 }
 

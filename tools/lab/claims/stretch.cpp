@@ -28,29 +28,24 @@ std::vector<float> normed(Norm kind, std::vector<float> x) {
 
 // ---- The effect of a norm ---------------------------------------------------------------------
 
-// Compares t with t + period. Each value is the worst over all t of a period.
-struct AfterNorm {
-    double before = 0;                                     // length at t + period over length at t
-    double rms = 1, layer = 1;                             // the same after the norm
-    double rms_cosine = HUGE_VAL, layer_cosine = HUGE_VAL; // the smallest
-};
-
-AfterNorm after_norm(int period, const std::vector<float>& x, Figures& figures) {
+// Compares t with t + period: a row with the worst over all t of a period. Returns the smallest cosine after RMSNorm.
+double after_norm(int period, const std::vector<float>& x, Figures& figures) {
     const LooseEncoding encoding(spec_of(period), {width, 1, width, 1, 4 * period});
-    AfterNorm worst;
+    double before = 0; // length at t + period over length at t
+    struct {
+        double ratio = 1, cosine = HUGE_VAL;
+    } rms, layer; // the same after the norm
     for (int t = 0; t < period; ++t) {
         const std::vector<float> here = at_position(encoding, x, t), later = at_position(encoding, x, t + period);
-        worst.before = std::max(worst.before, norm(later) / norm(here));
-        for (const Norm kind : {Norm::rms, Norm::layer}) {
+        before = std::max(before, norm(later) / norm(here));
+        for (const auto& [kind, worst] : {std::pair{Norm::rms, &rms}, {Norm::layer, &layer}}) {
             const std::vector<float> a = normed(kind, here), b = normed(kind, later);
-            double& ratio = kind == Norm::rms ? worst.rms : worst.layer;
-            double& least = kind == Norm::rms ? worst.rms_cosine : worst.layer_cosine;
-            ratio = std::max(ratio, norm(b) / norm(a));
-            least = std::min(least, cosine(a, b));
+            worst->ratio = std::max(worst->ratio, norm(b) / norm(a));
+            worst->cosine = std::min(worst->cosine, cosine(a, b));
         }
     }
-    add_row(figures, period, norm(x), worst.before, worst.rms, worst.rms_cosine, worst.layer, worst.layer_cosine);
-    return worst;
+    add_row(figures, period, norm(x), before, rms.ratio, rms.cosine, layer.ratio, layer.cosine);
+    return rms.cosine;
 }
 
 // ---- The scale --------------------------------------------------------------------------------
@@ -125,37 +120,27 @@ Result run(const Request& request) {
     Figures near{{"offset", "pair_0_off_by_radians", "row_distance_width_8", "row_distance_width_128"}, {}, 6};
     Series curve = series("period 36");
 
-    const AfterNorm slow = after_norm(36, x, norms), slow_large = after_norm(36, large, norms);
-    after_norm(6, x, norms);
-    after_norm(6, large, norms);
+    double cosine_36 = 0;
+    for (const auto& [period, row] : {std::pair{36, &x}, {36, &large}, {6, &x}, {6, &large}}) {
+        const double found = after_norm(period, *row, norms);
+        if (period == 36) cosine_36 = found; // of the longer row
+    }
     const double first = shrink(x, scales, curve);
     constexpr std::pair<int, int> slow_pairs[] = {{0, 36}, {1, 37}, {1, 36}}, fast_pairs[] = {{0, 6}, {1, 7}, {1, 6}};
     collisions(36, slow_pairs, meets);
     collisions(6, fast_pairs, meets);
     near_collisions(near);
 
-    const auto number = [](const Cell& cell) { return std::get<double>(cell); };
-    const auto& last = near.rows.back();
     Result result;
     result.answer =
         told("A norm removes the stretch: positions one turn apart, such as 0 and 36, become the same vector (cosine "
              "{}). Attention after a norm confuses each position with the positions 36, 72, ... later.",
-             figure(slow_large.rms_cosine, 8));
+             figure(cosine_36, 8));
     result.found = {
-        told("Positions t and t + 36 rotate by the same angle; their lengths differ by a factor of {} in the first two "
-             "turns. After RMSNorm, a row of length {} has a factor of {} left; after LayerNorm, {} with a cosine of "
-             "{}. A row of length {} keeps a factor of {} after RMSNorm, by its epsilon (1e-5).",
-             figure(slow.before), figure(norm(large)), figure(slow_large.rms, 8), figure(slow_large.layer, 8),
-             figure(slow_large.layer_cosine, 8), figure(norm(x)), figure(slow.rms)),
-        told("Positions 0 and 36 are {} radians apart, 1 and 37 {}, 1 and 36 {}.", figure(number(meets.rows[0][5])),
-             figure(number(meets.rows[1][5])), figure(number(meets.rows[2][5]))),
         told("An embedding of length {}, drawn from N(0, 1/d), is multiplied by {} in the first 36 positions: the "
              "stretch starts as a shrink. Doubling the input gives {} times the output: the scale |x| makes it "
              "quadratic.",
-             figure(norm(x)), figure(first), figure(doubled(x))),
-        told("The sinusoidal table has no such period: its fastest wave comes within {} rad of a whole turn at offset "
-             "{}, but there the rows of width 128 are still {} apart.",
-             figure(number(last[1]), 2), std::get<std::int64_t>(last[0]), figure(number(last[3])))};
+             figure(norm(x)), figure(first), figure(doubled(x)))};
     result.notes = {"A model with this encoding can still learn order from the causal mask, and from the residual "
                     "stream, which keeps the stretched rows next to the results of the normed ones."};
     result.pictures = {picture_of(norm(x), first, std::move(curve))};

@@ -160,8 +160,6 @@ Result run(const Request& request) {
                          "The main table of each encoding; ordo table NAME --part PART prints others",
                          {{"table", "rows", "columns", "least", "most"}, {}}};
     std::string embedding, rotation, score, nowhere;
-    int shown = 0;
-    std::string empty;                // encodings without a table
     std::map<std::string, int> names; // how often each occurred: one encoding may come with several parameters
     for (const std::string& sum : request.encodings("all"))
         for (std::size_t at = 0; at < sum.size();) {
@@ -176,23 +174,16 @@ Result run(const Request& request) {
             if (moments & moment_rotate) append(rotation, name);
             if (moments & ~(moment_embed | moment_rotate)) append(score, name);
             if (moments == 0) append(nowhere, in_text(name));
-            const std::size_t before = summary.figures.rows.size();
             for (const auto& encoding : make_encodings(spec, dims)) // the list is empty for "none"
                 if (encoding->tensors().empty())
                     add_tables(result, summary, *encoding, name, size);
                 else
                     add_trained(result, summary, spec, name, size, request.seed);
-            if (summary.figures.rows.size() > before)
-                ++shown;
-            else
-                append(empty, spec);
         }
     result.answer =
         told("On the word vectors act {}; queries and keys are rotated by {}; scores are changed by {}; nothing is "
              "added by {}.",
              or_none(embedding), or_none(rotation), or_none(score), or_none(nowhere));
-    result.found = {told("{} tables of {} encodings; no table to show for {}.", summary.figures.rows.size(), shown,
-                         or_none(empty))};
     result.tables = {std::move(summary)};
     return result;
 }

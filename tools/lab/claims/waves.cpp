@@ -93,14 +93,16 @@ Picture transposed(const Table& table) {
 
 // Properties that the table has at any width.
 NamedFigures properties() {
-    NamedFigures out{
-        "properties",
-        "Properties of the first 1,000 rows",
-        {{"dimensions", "least", "most", "norm^2", "norm^2 off by", "equal rows", "off longer table"}, {}}};
+    NamedFigures out{"properties",
+                     "Properties of the first 1,000 rows",
+                     {{"dimensions", "least", "most", "norm^2", "norm^2 off by", "equal rows", "off longer table",
+                       "off rotated by 17"},
+                      {}}};
     for (const int d : {4, 8, 64, wide}) {
         const Table table = sinusoidal_table(d, 1000), longer = sinusoidal_table(d, 1200);
         Sample values;
-        double off = 0, differs = 0;
+        const Vector w = column_of(sinusoidal_table(d, 1, "div_term"), 1);
+        double off = 0, differs = 0, rotated = 0; // PE(p + 17) is PE(p) with pair k rotated by 17 w_k
         std::vector<std::vector<double>> sorted = table.rows;
         std::sort(sorted.begin(), sorted.end());
         const auto equal = sorted.end() - std::unique(sorted.begin(), sorted.end());
@@ -113,8 +115,13 @@ NamedFigures properties() {
                 differs = std::max(differs, std::abs(value - longer.rows[p][c]));
             }
             off = std::max(off, std::abs(norm - d / 2.0));
+            for (std::size_t k = 0; k < w.size(); ++k) {
+                const double angle = std::atan2(table.rows[p][2 * k], table.rows[p][2 * k + 1]) + 17 * w[k];
+                rotated = std::max({rotated, std::abs(longer.rows[p + 17][2 * k] - std::sin(angle)),
+                                    std::abs(longer.rows[p + 17][2 * k + 1] - std::cos(angle))});
+            }
         }
-        add_row(out.figures, d, values.least(), values.most(), d / 2.0, off, equal, differs);
+        add_row(out.figures, d, values.least(), values.most(), d / 2.0, off, equal, differs, rotated);
     }
     return out;
 }
@@ -146,31 +153,16 @@ Result run(const Request&) {
          "dimension", "value added", std::move(even)},
         {"odd-dimensions", "The odd of 512 dimensions: the later the position, the further right it oscillates",
          "dimension", "value added", std::move(odd)}};
-    const auto& rows = result.tables[0].figures.rows;
-    double off = 0, differs = 0;
     std::int64_t equal = 0;
-    for (const auto& row : rows) {
-        off = std::max(off, std::get<double>(row[4]));
-        equal += std::get<std::int64_t>(row[5]);
-        differs = std::max(differs, std::get<double>(row[6]));
-    }
+    for (const auto& row : result.tables[0].figures.rows) equal += std::get<std::int64_t>(row[5]);
     result.answer =
         told("Along the positions, each dimension is a sine or cosine wave: the first is fast, the last hardly moves. "
              "Along the dimensions, each position is one vector of constant length, and {} of 1,000 positions share "
              "theirs with another.",
              equal);
-    result.found = {
-        told("Every row has the squared length d/2, to within {}: the rows lie on a sphere. Each value is between -1 "
-             "and 1.",
-             axis_text(off)),
-        told("A row does not depend on the number of rows: a table of 1,000 rows differs from the first 1,000 of 1,200 "
-             "by {}.",
-             axis_text(differs)),
-        told("PE(p + k) is PE(p) with each pair rotated by an angle. A query can therefore ask for the word 5 places "
-             "on: it scores 1 there, and {}, {} and {} at 10, 15 and 20 places (width 512). No wave repeats after 5 "
-             "words: the fastest takes 2 pi = 6.28 words.",
-             axis_text(found_at(wide, 10)), axis_text(found_at(wide, 15)), axis_text(found_at(wide, 20)))};
     result.notes = {
+        "PE(p + k) is PE(p) with each pair rotated by an angle. A query can therefore ask for the word 5 places on. No "
+        "wave repeats after 5 words: the fastest takes 2 pi = 6.28 words.",
         "The three marked words are \"transformers are awesome\"; ordo lab worked-examples has their numbers.",
         "At its end, the curve over all 512 dimensions seems to oscillate between 0 and 1. It jumps between a sine "
         "near 0 and a cosine near 1; each of the two hardly changes there.",

@@ -154,21 +154,6 @@ void add_shapes(Result& result) {
                              std::move(figures)});
 }
 
-// PE(p + k) = M_k PE(p), where M_k rotates pair i by k w_i. Returns the largest error.
-double linear_error(int d, std::size_t shift) {
-    const Table table = sinusoidal_table(d, 200);
-    const Vector w = column_of(sinusoidal_table(d, 1, "div_term"), 1);
-    double most = 0;
-    for (std::size_t p = 0; p + shift < table.rows.size(); ++p)
-        for (std::size_t k = 0; k < w.size(); ++k) {
-            const double s = std::sin(shift * w[k]), c = std::cos(shift * w[k]);
-            const double sine = table.rows[p][2 * k], cosine_there = table.rows[p][2 * k + 1];
-            most = std::max({most, std::abs(table.rows[p + shift][2 * k] - (sine * c + cosine_there * s)),
-                             std::abs(table.rows[p + shift][2 * k + 1] - (cosine_there * c - sine * s))});
-        }
-    return most;
-}
-
 Result run(const Request& request) {
     Result result;
     add_tables(result);
@@ -176,20 +161,9 @@ Result run(const Request& request) {
     add_segments(result);
     add_start(result, request.seed);
     add_shapes(result);
-    Sample values;
-    double squares = 0;
-    for (const Vector& row : sinusoidal_table(8, 128).rows) {
-        for (const double value : row) values.add(value);
-        squares = std::max(squares, std::abs(dot(row, row) - 4));
-    }
-    result.found.push_back(
-        told("128 positions of width 8 have values from {} to {}. The squares of each row sum to d/2 = 4, with an "
-             "error of at most {}. PE(p + 17) is a fixed rotation of PE(p) for every p: largest error {} at width 128.",
-             figure(values.least(), 6), figure(values.most(), 6), figure(squares), figure(linear_error(128, 17))));
     result.notes = {
         "All numbers come from the engine's own tables (ordo table SPEC --part NAME shows more of them). The texts do "
-        "not mention the scale sqrt(d) of the embeddings; it is not applied here (see ordo lab scale). ordo lab waves "
-        "draws the same waves, and shows that a row does not depend on how many there are."};
+        "not mention the scale sqrt(d) of the embeddings; it is not applied here (see ordo lab scale)."};
     return result;
 }
 
@@ -199,8 +173,8 @@ const Experiment worked_examples_experiment{
     .name = "worked-examples",
     .summary = "Are the worked examples of introductory texts right?",
     .details = "\"transformers are awesome\" at width 4, a notebook's six tensors of width 6 and the output of its "
-               "class, the shapes and ranges at width 8 and 512, PE(p + k) as a rotation of PE(p), segments together "
-               "with positions, and the initial values of learned positions.",
+               "class, the shapes at width 8 and 512, segments together with positions, and the initial values of "
+               "learned positions.",
     .run = worked_examples_file::run};
 
 } // namespace ordo::lab

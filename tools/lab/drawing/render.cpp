@@ -8,9 +8,7 @@
 #include "tools/terminal/wide_table.h"
 
 #include <cstdlib>
-#include <fstream>
 #include <sys/ioctl.h>
-#include <system_error>
 #include <unistd.h>
 
 namespace ordo::lab {

@@ -4,8 +4,6 @@
 
 #include "tools/lab/lab.h"
 
-#include <filesystem>
-
 namespace ordo::lab {
 
 // The abilities of a terminal.

@@ -4,14 +4,6 @@
 #include "io/atomic_file.h"
 #include "tools/lab/drawing/render.h"
 #include "tools/lab/drawing/svg.h"
-#include <cerrno>
-#include <cstdlib>
-#include <cstring>
-#include <fcntl.h>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <system_error>
-#include <unistd.h>
 
 namespace ordo::lab {
 

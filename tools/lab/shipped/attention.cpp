@@ -172,16 +172,17 @@ Result run(const Request& request) {
     result.pictures.insert(result.pictures.begin(), std::make_move_iterator(first.begin()),
                            std::make_move_iterator(first.end()));
     result.notes = {
-        told(
-            "Scores: {} sequences of {} to {} different random tokens, each repeated once. previous-token is the mean "
-            "weight on the token before. duplicate-token is the weight on the earlier copy of the token, and induction "
-            "the weight on the token after that copy (prefix matching in Olsson et al. 2022); both are of queries in "
-            "the second half. uniform is the score of equal attention to all tokens. control is the score of the same "
-            "queries and keys if the first half has other tokens: a head that looks back by a fixed distance gets it.",
-            plan.sequences, plan.shortest, plan.longest),
+        told("Scores: {} sequences of {} to {} different random tokens, each repeated once. previous-token is the mean "
+             "weight "
+             "on the token before, duplicate-token on the earlier copy of the token, and induction on the token after "
+             "that "
+             "copy (prefix matching in Olsson et al. 2022). uniform is the score of equal attention to all tokens. "
+             "control "
+             "is the score of the same queries and keys if the first half has other tokens.",
+             plan.sequences, plan.shortest, plan.longest),
         "The best head of each kind is chosen on every second sequence and measured on the others. Intervals are over "
         "sequences: Wilson's for scores, Student's for differences. One file says nothing about other seeds.",
-        told("The maps show the attention weights of a pass over \"{}\". --prompt and --model show others.", prompt)};
+        told("The maps show a pass over \"{}\". --prompt and --model show others.", prompt)};
     return result;
 }
 

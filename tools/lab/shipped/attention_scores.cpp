@@ -92,15 +92,8 @@ std::vector<Token> plain_tokens(const Model& model) {
 } // namespace
 
 const char* name_of(HeadKind kind) {
-    switch (kind) {
-    case HeadKind::previous:
-        return "previous-token";
-    case HeadKind::duplicate:
-        return "duplicate-token";
-    case HeadKind::induction:
-        break;
-    }
-    return "induction";
+    constexpr const char* names[] = {"previous-token", "duplicate-token", "induction"};
+    return names[static_cast<std::size_t>(kind)];
 }
 
 std::vector<AttentionMap> attention_maps(const Model& model, std::span<const Token> tokens) {

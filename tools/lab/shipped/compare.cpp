@@ -261,22 +261,19 @@ Result compare_losses(const Request& request) {
     result.tables.push_back({"runs", "Each run", runs(groups)});
     if (measured) result.tables.push_back({"documents", "Each run's nats per token by document", documents(groups)});
     if (!measured) add_second_text(second, request, result);
-    result.notes = {text("nll is the loss of all tokens in windows of the trained length, as in ordo perplexity. "
-                         "minus_none is the difference from no encoding. more_at_4x is the extra loss of the same last "
-                         "tokens in windows of four times the trained length",
-                         request.quick ? ", on a part of each document if this run measured it." : "."),
-                    "half is half of the 95 % interval. half_seeds comes from the spread between seeds, half_documents "
-                    "from the documents of the text, and half from both. half_minus is for all comparisons with none "
-                    "at once. The half of nll is of seeds alone, and that of more_at_4x is of the encoding's own "
-                    "seeds.",
-                    "The spread of an encoding is its own or the pooled one, whichever is larger, with four degrees of "
-                    "freedom more than its own. So a single run has an interval too, and intervals hold if spreads "
-                    "differ; the table coverage simulates that.",
-                    "half and p are of a pair alone. half_corrected, p_corrected and beyond_chance are for all "
-                    "comparisons of a kind: each encoding with none, and the pairs of a list (Bonferroni). Other pairs "
-                    "are not judged. p is not below 1e-12.",
-                    "bench/seeds.sh (make seeds CORPUS=DIR) trains three seeds of each encoding and keeps their losses "
-                    "by document in bench/results. This experiment reads them there without --model and --corpus."};
+    result.notes = {
+        text("nll is the loss of all tokens in windows of the trained length, as in ordo perplexity. minus_none is "
+             "the difference from no encoding. more_at_4x is the extra loss of the same last tokens in windows "
+             "of four times the trained length",
+             request.quick ? ", on a part of each document if this run measured it." : "."),
+        "half is half of the 95 % interval: half_seeds from the spread between seeds, half_documents from the "
+        "documents of the text, half from both. half and p are of a pair alone; half_minus, half_corrected, "
+        "p_corrected and beyond_chance are for all comparisons of a kind, with none or of the list of pairs.",
+        "The spread of an encoding is its own or the pooled one, whichever is larger, with four degrees of "
+        "freedom more than its own: a single run has an interval too. The table coverage simulates how often "
+        "such intervals hold.",
+        "bench/seeds.sh (make seeds CORPUS=DIR) trains three seeds of each encoding and keeps their losses in "
+        "bench/results. This experiment reads them there without --model and --corpus."};
     return result;
 }
 

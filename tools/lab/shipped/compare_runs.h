@@ -70,7 +70,7 @@ struct Comparison {
     double error() const { return std::sqrt(parts[0].square + parts[1].square + parts[2].square); } // of all
     int degrees() const { return satterthwaite(parts); }                                            // of freedom
     // Half of the 95 % interval for other seeds and another text, and the probability of such a difference by chance,
-    // for so many comparisons together.
+    // for `comparisons` together.
     double half(std::size_t comparisons = 1) const;
     double p(std::size_t comparisons = 1) const;
     bool above_one_sided(std::size_t comparisons) const; // whether the first loses more, by more than chance

@@ -49,40 +49,6 @@ std::string spread_sentence(const Spread& spread) {
                 " of freedom). An interval assumes this or the encoding's own, whichever is larger.");
 }
 
-std::string coverage_sentence(const std::vector<Coverage>& coverage, int studies) {
-    std::string shares;
-    for (const Coverage& one : coverage)
-        append(shares, text(figure(100 * one.all_hold, 3), " % with spreads ", one.spread), "; ");
-    return text("All intervals of differences from none hold at once, in ", studies,
-                " simulated studies with these numbers of runs, in ", shares, ".");
-}
-
-// "ahead: rope -0.11 +- 0.02, ...; behind: ...; undecided: ..."
-std::string against_none_sentence(const std::vector<Group>& groups, const std::vector<Judged>& all) {
-    std::string ahead, behind, undecided;
-    for (const Judged& one : all)
-        append(!one.decided()            ? undecided
-               : one.difference.mean < 0 ? ahead
-                                         : behind,
-               text(groups[one.group].name, " ", figure(one.difference.mean), margin(one.half)));
-    return text("Against none, ", counted(all.size(), "comparison"), all.size() == 1 ? "" : " at once",
-                " (Bonferroni's correction, 5 % for all together)", listed("; ahead: ", ahead),
-                listed("; behind: ", behind), listed("; undecided: ", undecided), ".");
-}
-
-std::string pairs_sentence(const std::vector<Group>& groups, const Comparisons& all) {
-    std::string decided, undecided;
-    for (const Judged& one : all.pairs)
-        append(one.decided() ? decided : undecided,
-               text(groups[one.group].name, " ahead of ", groups[one.other].name, " by ", figure(one.difference.mean),
-                    margin(one.half),
-                    one.p < 1e-4 ? std::string(" (p < 0.0001)") : text(" (p = ", figure(one.p, 2), ")")));
-    return text(counted(all.pairs.size(), "pair"),
-                all.fixed ? text(" of a fixed list (", list_dates, ")") : ", all without none",
-                "; interval and p are for all together (Bonferroni's correction)",
-                listed("; more than chance: ", decided), listed("; undecided: ", undecided), ".");
-}
-
 // Whether losses of one seed rise and fall together, if encodings share their seeds: their mean correlation.
 std::string seeds_sentence(const std::vector<Group>& groups) {
     std::vector<const Group*> alike; // with the seeds of the first that has several
@@ -225,19 +191,15 @@ std::string answer_of(const std::vector<Group>& groups, const Comparisons& all) 
 
 void judge(const std::vector<Group>& groups, const std::string& name, int studies, Result& result) {
     const Comparisons all(groups);
-    std::string ranking;
-    for (const Group& group : groups) append(ranking, text(group.name, " ", figure(group.loss(), 4)));
-    result.found.insert(result.found.begin(), text("Nats per token on ", name,
-                                                   ", in windows of the trained length, the "
-                                                   "lowest first: ",
-                                                   ranking, "."));
     result.answer = answer_of(groups, all);
     result.found.push_back(spread_sentence(all.spread));
     if (std::string shared = seeds_sentence(groups); !shared.empty()) result.found.push_back(std::move(shared));
     const std::vector<Coverage> coverage = simulate(groups, all.spread, studies, 1);
-    if (!coverage.empty()) result.found.push_back(coverage_sentence(coverage, studies));
-    if (all.known() && !all.with_none.empty()) result.found.push_back(against_none_sentence(groups, all.with_none));
-    if (all.known() && !all.pairs.empty()) result.found.push_back(pairs_sentence(groups, all));
+    if (all.known() && !all.pairs.empty() && all.fixed)
+        result.found.push_back(
+            text(counted(all.pairs.size(), "pair"), " of a fixed list (", list_dates, ") and ",
+                 counted(all.with_none.size(), "comparison"),
+                 " with none are judged, each kind with Bonferroni's correction, 5 % for all of it."));
     result.found.push_back("Decided: " + all.decided() + ".");
     add_ranking(result.pictures, groups, all, name);
     if (groups.size() > 1) result.pictures.push_back(picture_of(groups, all));

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Rotary weights beyond their trained length: the gain from scaled frequencies without training.
 #include "tools/lab/shipped/extension_costs.h"
-#include "tools/lab/study/answers.h"
 
 namespace ordo::lab {
 namespace extension_file {
@@ -124,18 +123,19 @@ Result run(const Request& request) {
     result.tables = {{"lengths",
                       "Perplexity by length and method, and the extra cost of the last tokens over no scaling",
                       std::move(figures)}};
-    result.notes = {
-        told("Only the frequencies change; the weights stay. factor: \"of the length\" is the window over the trained "
-             "length, and 8 is the same at every length. dynamic (factor 2) follows the length by itself. p-rope "
-             "(keep=0.75: the slowest quarter of the pairs does not rotate) has no factor. Text: {}.",
-             held.name),
-        "ppl_last is of the same tokens at every length, before the same ends, each with at least half a trained "
-        "length before it. ppl_whole is of disjoint windows; at short lengths, more of their tokens have little text "
-        "before them.",
-        told("half is half of the 95 % interval of the difference on the same tokens, Student's over the {} documents "
-             "that are long enough; the result is undecided if it contains zero. One trained model and one text say "
-             "nothing about others.",
-             all[0].fitted.begin()->second.last.sums.size())};
+    result.notes = {told("factor: \"of the length\" is the window over the trained length, and 8 is the same at every "
+                         "length. dynamic "
+                         "(factor 2) follows the length by itself. p-rope (keep=0.75: the slowest quarter of the pairs "
+                         "does not rotate) "
+                         "has no factor. Text: {}.",
+                         held.name),
+                    "ppl_last is of the same tokens at every length, each with at least half a trained length before "
+                    "it. ppl_whole is "
+                    "of disjoint windows; at short lengths, more of their tokens have little text before them.",
+                    told("half is half of the 95 % interval of the difference on the same tokens, Student's over {} "
+                         "documents. One model "
+                         "and one text say nothing about others.",
+                         all[0].fitted.begin()->second.last.sums.size())};
     return result;
 }
 

@@ -162,18 +162,20 @@ Result run(const Request& request) {
     for (const bool last : {true, false}) add_map(result.pictures, all, last);
     judge(all, result);
     result.notes = {
-        "nll is the mean negative log-likelihood, in nats per token; ppl is the perplexity, e^nll; of_trained is the "
-        "window's length over the trained length. Windows beyond its table are refused by a trained table.",
-        "window whole: documents are cut into disjoint windows. The same tokens are scored at every length; the first "
-        "token of any window is not. window last: the last tokens before ends that are the same at every length. Each "
-        "of them has the whole window before it, so a longer window can only help a model that can use it.",
-        "nll_over_1x is the mean difference from the same tokens at the trained length; half is half of the 95 % "
-        "interval over the documents, which are few. One trained model of each kind says nothing about other seeds.",
-        "In shorter whole windows, more tokens have little text before them. Perplexity therefore falls up to the "
-        "trained length even for a model that cannot use more context.",
-        "Models of this size show the shapes, not the published gaps, which are of 247M parameters on another text. "
-        "The paper's last tokens (tables 13 to 15): from 512 to 3072 tokens the perplexity goes from 18.35 to 360.12 "
-        "(sinusoidal), from 17.92 to 30.77 (T5 bias) and from 17.98 to 18.3 (ALiBi)."};
+        "nll is the mean negative log-likelihood, in nats per token; ppl is e^nll. A trained table refuses windows "
+        "beyond "
+        "its rows.",
+        "window whole: documents are cut into disjoint windows, and the first token of any window is not scored. "
+        "window "
+        "last: the last tokens before ends that are the same at every length, so a longer window can only help a model "
+        "that can use it. Both score the same tokens at every length.",
+        "nll_over_1x is the mean difference from the same tokens at the trained length, half is half of its 95 % "
+        "interval "
+        "over the documents. One trained model of each kind says nothing about other seeds.",
+        "Models of this size show the shapes, not the published gaps. The paper's last tokens (tables 13 to 15): from "
+        "512 "
+        "to 3072 tokens the perplexity goes from 18.35 to 360.12 (sinusoidal), from 17.92 to 30.77 (T5 bias) and from "
+        "17.98 to 18.3 (ALiBi)."};
     return result;
 }
 

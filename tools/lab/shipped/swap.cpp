@@ -132,15 +132,13 @@ Result run(const Request& request) {
                          swaps.dearer, swaps.swapped, swaps.cheaper, swaps.refused.rows.size()),
                     told("Without --force-encoding, {} of {} pairs of different encodings are refused.",
                          swaps.unforced_refused, swaps.unforced)};
-    result.notes = {"nll is the mean negative log-likelihood, in nats per token; ppl is the perplexity, e^nll; "
-                    "nll_over_own is the difference from the weights' own encoding, on the same tokens.",
-                    "A swap shows how much the weights rely on their own encoding. It does not measure the quality of "
-                    "the other encoding: that takes training with it.",
-                    "sinusoidal multiplies the embeddings by sqrt(d) before it adds its waves. Weights trained with it "
-                    "have small embeddings, which the other encodings do not scale up, and the other way round.",
-                    text("Text: ", held.name,
-                         ", windows of the trained length, the same tokens for every pair; half: of the 95 % interval "
-                         "over documents.")};
+    result.notes = {
+        "nll is the mean negative log-likelihood, in nats per token; nll_over_own is the difference from the weights' "
+        "own encoding, on the same tokens. It shows how much the weights rely on their own encoding, not how "
+        "good the other is: that takes training with it.",
+        "sinusoidal multiplies the embeddings by sqrt(d) before it adds its waves, so weights trained with it "
+        "have small embeddings, and the other encodings do not scale them up.",
+        text("Text: ", held.name, ", windows of the trained length; half: of the 95 % interval over documents.")};
     const std::string best = text(swaps.best_as_trained, " of ", models.size(),
                                   " weights (rows) have their smallest loss with their own encoding (columns)");
     result.tables.push_back({"matrix", best + ": nats per token", matrix_of(swaps.map)});

@@ -30,7 +30,7 @@ struct Losses {
     std::vector<double> nll;
     std::vector<int> document;
 };
-// Scores windows of the trained length, cut as in `ordo perplexity`; at most so many tokens of each document.
+// Scores windows of the trained length, cut as in `ordo perplexity`; at most `most` tokens of each document.
 Losses score(const Model& model, std::span<const tools::Document> documents,
              std::size_t most = std::numeric_limits<std::size_t>::max());
 

@@ -9,7 +9,7 @@
 #include "tools/lab/lab.h"
 #include "tools/lab/math/statistics.h"
 #include "tools/lab/study/encodings.h"
-#include "tools/lab/study/judgement.h"
+#include "tools/lab/study/answers.h"
 
 #include <array>
 #include <functional>

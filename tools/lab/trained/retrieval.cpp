@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Can a model find a word at any depth of a text, and in texts longer than its training texts? The passkey task is from
 // Mohtashami and Jaggi 2023, arXiv 2305.16300, at a size that trains within the experiment.
-#include "tools/lab/study/answers.h"
 #include "tools/lab/trained/retrieval_runs.h"
 
 namespace ordo::lab {
@@ -30,7 +29,7 @@ void add_maps(const RetrievalPlan& plan, std::size_t k, const std::vector<std::v
     for (const int times : plan.times) lengths.push_back(text(times * plan.length));
     for (const double depth : depths) places.push_back(text(depth));
     const auto add = [&](const std::string& name, const std::string& title, const char* x, HeatMap map) {
-        map.blank = "no positions for so many tokens", map.value_label = "share of correct answers";
+        map.blank = "no positions for this length", map.value_label = "share of correct answers";
         result.pictures.push_back({name, title, x, "tokens", std::move(map)});
     };
     const auto at = [&](std::size_t t) {
@@ -108,19 +107,22 @@ Result run(const Request& request) {
         add_maps(plan, k, all[k], result);
     }
     judge_all(plan, all, result);
-    result.notes = {
-        told("A sequence has a start token, the {} most frequent tokens of the text in their order, and hidden words: "
-             "each is a key followed by a value, words that occur nowhere else. The last token is the key of the "
-             "question. Guessing has 1 of {} values, or 1 of the 3 that needle hides.",
-             Haystack::hay_count, Haystack::value_count),
-        told("Every model has 2 layers, d_model 64 and 4 heads of 16. All lengths up to the trained one and all depths "
-             "are equally frequent. Each length and depth has {} questions, the same for all encodings.",
-             plan.samples),
-        told(
-            "A run is judged by Wilson's interval of its own answers: it solves a task above {} at the trained length, "
-            "and finds most above {}. If the runs of an encoding disagree, it is undecided; with --quick, which trains "
-            "{} % of the steps, all is. An unsolved task says nothing about longer texts.",
-            solved_at, half, 100 * quick_effort)};
+    result.notes = {told("A sequence has a start token, the {} most frequent tokens of the text in their order, and "
+                         "hidden words: each is "
+                         "a key followed by a value, words that occur nowhere else. The last token is the key of the "
+                         "question. Guessing "
+                         "has 1 of {} values, or 1 of the 3 that needle hides.",
+                         Haystack::hay_count, Haystack::value_count),
+                    told("Every model has 2 layers, d_model 64 and 4 heads of 16. All lengths up to the trained one "
+                         "and all depths are "
+                         "equally frequent. Each length and depth has {} questions, the same for all encodings.",
+                         plan.samples),
+                    told("A run solves a task if Wilson's interval of its answers is above {} at the trained length, "
+                         "and finds most above "
+                         "{}. If the runs of an encoding disagree, it is undecided, as all is with --quick, which "
+                         "trains {} % of the "
+                         "steps. An unsolved task says nothing about longer texts.",
+                         solved_at, half, 100 * quick_effort)};
     return result;
 }
 

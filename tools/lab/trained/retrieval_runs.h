@@ -28,7 +28,7 @@ struct RetrievalPlan {
     bool quick;
 };
 
-// Correct answers of one run, [times][depth]; -1 if the encoding lacks positions for so many tokens.
+// Correct answers of one run, [times][depth]; -1 if the encoding lacks positions for the length.
 using Right = std::vector<std::array<int, depth_count>>;
 
 Grid<Right> train_all(const RetrievalPlan& plan, const Request& request);

@@ -1,9 +1,16 @@
 // SPDX-License-Identifier: MIT
 #include "tools/lab/trained/short_study.h"
 
+#include "core/memory.h"
+#include "core/parallel.h"
 #include "io/base_name.h"
 #include "tools/cli/inputs.h"
+#include "tools/cli/one_thread.h"
 #include "tools/model/scores.h"
+#include "training.h"
+
+#include <ctime>
+#include <malloc.h>
 
 namespace ordo::lab::train_short {
 namespace {
@@ -17,6 +24,50 @@ Vector costs_of(const ShortPlan& plan, const Model& model, std::uint64_t seed) {
         for (std::size_t at = 0; at < out.size(); ++at) out[at] += nll[at] / plan.windows;
     }
     return out;
+}
+
+std::size_t memory_taken() {
+    const auto heap = mallinfo2();
+    return mapped_bytes() + heap.uordblks + heap.hblkhd;
+}
+
+// Time of the calling thread. On a busy machine the wall clock also measures other work.
+double processor_seconds() {
+    timespec time{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+// A trainer of a model and its batch, constructed as usual.
+struct TimedTrainer {
+    Recipe recipe;
+    std::optional<Trainer> trainer;
+    std::vector<Token> tokens, targets;
+    double bytes = 0;
+    Vector milliseconds;
+
+    TimedTrainer(const ShortPlan& plan, const Arm& arm, std::uint64_t seed, Meter& meter)
+        : recipe(short_recipe(plan, arm.times)), tokens(recipe.batch * recipe.length), targets(tokens.size()) {
+        recipe.steps = 0;
+        const Model model = small_model(recipe, encodings[arm.encoding], seed, meter);
+        const std::size_t before = memory_taken();
+        trainer.emplace(model, TrainingOptions{.batch = recipe.batch, .length = recipe.length});
+        step(0);
+        bytes = static_cast<double>(memory_taken() - before);
+        milliseconds.clear(); // the first step also fills caches
+    }
+    void step(int number) {
+        recipe.draw(1, number, tokens, targets);
+        const double start = processor_seconds();
+        trainer->step(tokens, targets, 1e-3);
+        milliseconds.push_back(1e3 * (processor_seconds() - start));
+    }
+};
+
+double median(Vector values) {
+    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+    std::nth_element(values.begin(), middle, values.end());
+    return *middle;
 }
 
 } // namespace
@@ -65,6 +116,19 @@ ShortStudy::ShortStudy(const ShortPlan& the_plan, const Request& request) : plan
     const GridPlan cells{{short_recipe(plan, 1), short_recipe(plan, 2)}, encodings, plan.seeds};
     grid = train_grid<Vector>(cells, request.seed, request.progress,
                               [&](const Model& model, const GridCell&) { return costs_of(plan, model, request.seed); });
+}
+
+StepCosts measure_steps(const ShortPlan& plan, const Request& request) {
+    const tools::OneThread alone; // the models are also trained on one thread
+    Meter meter(1, "", request.progress);
+    TimedTrainer a(plan, short_alibi, request.seed, meter), b(plan, long_sinusoidal, request.seed, meter);
+    Vector ratios;
+    for (int i = 1; i <= plan.timed; ++i) {
+        request.progress(told("step {} of {}", i, plan.timed));
+        a.step(i), b.step(i);
+        ratios.push_back(std::log(a.milliseconds.back() / b.milliseconds.back()));
+    }
+    return {{median(a.milliseconds), median(b.milliseconds)}, {a.bytes / 1048576, b.bytes / 1048576}, mean_of(ratios)};
 }
 
 } // namespace ordo::lab::train_short

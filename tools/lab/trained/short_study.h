@@ -88,4 +88,12 @@ struct ShortStudy {
     }
 };
 
+// Of a training step of short_alibi and of long_sinusoidal, in turns, so that other load on the machine affects both:
+// medians of processor time on one thread, and the memory of a trainer after its first step.
+struct StepCosts {
+    double milliseconds[2], mebibytes[2];
+    Mean log_ratio; // of the first time over the second, over pairs of consecutive steps
+};
+StepCosts measure_steps(const ShortPlan& plan, const Request& request);
+
 } // namespace ordo::lab::train_short

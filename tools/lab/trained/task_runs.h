@@ -18,7 +18,7 @@ struct TaskPlan {
     int seeds, samples;        // seeds: models for each encoding and task; samples: examples at each length
 };
 
-// The score of one model at one length. Empty if its encoding lacks positions for so many tokens.
+// The score of one model at one length. Empty if its encoding lacks positions for the length.
 struct TaskScore {
     int examples = 0, exact = 0; // exact: every token of the answer is correct, including its end
     int asked = 0, right = 0;    // symbols of answers, without their ends

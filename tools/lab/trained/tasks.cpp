@@ -47,27 +47,23 @@ namespace tasks_file {
 
 const std::vector<std::string> notes{
     "Every model has 3 layers, d_model 64, 4 heads of 16 and a gated feed-forward layer of 128. The lengths of each "
-    "table are equally frequent. Each encoding gets the same examples in the same order, none of them twice. Training "
-    "ends a little after the loss on new examples falls below 0.02 nats a token, or after the steps of the task.",
-    "exact is the share of answers without a mistake, their ends included; 0.9 or more at the trained length solve a "
-    "task. right is the share of correct symbols, each predicted from a correct beginning, without ends. ended is the "
-    "share of symbols in whose place the model would have ended the answer, which is no guess at a symbol. _low and "
-    "_high are Wilson's 95 % interval over the seeds; one seed has none.",
+    "table are equally frequent, and every encoding gets the same examples once. Training ends a little after the loss "
+    "on new examples falls below 0.02 nats a token, or after the steps of the task.",
+    "exact: the share of answers without a mistake, ends included; 0.9 at the trained length solves a task. right: the "
+    "share of correct symbols, each predicted from a correct beginning, without ends. ended: the share of symbols in "
+    "whose place the model would have ended the answer. _low and _high: Wilson's 95 % interval over the seeds.",
     "Comparisons are between models of one seed that both solved the task. A task that is unsolved at the trained "
     "length says nothing about longer ones. Models of this size show a shape, not the published gaps.",
-    "Cells are empty if an encoding has no positions for so many tokens: a trained table (learned) has rows for the "
-    "trained length alone. An encoding that adds the same to every token is left out: it is a second `none`.",
-    "The task parity is a running parity: each token of an answer is the exclusive or of the token before it and the "
-    "next bit. The last token is the parity of all bits.",
-    "--quick trains one seed, the task copy and three encodings, unless options say otherwise."};
+    "A cell is empty if the encoding has no positions for the length, as a trained table beyond its rows. An "
+    "encoding that adds the same to every token is skipped: it is a second `none`.",
+    "parity is a running parity: each token of an answer is the parity of the bits so far."};
 
 } // namespace tasks_file
 
 Result result_of_tasks(const TaskPlan& plan, const AllRuns& all) {
     Result result;
     NamedFigures summary{"summary",
-                         "Seeds that solved their task, steps until then, and the share of right symbols beyond the "
-                         "trained length",
+                         "Seeds that solved the task, their steps, and the share of right symbols at greater lengths",
                          {{"task", "encoding", "solved", "steps", "beyond", "beyond_low", "beyond_high"}, {}, 3}};
     int solved = 0, models = 0;
     std::string best;

@@ -3,7 +3,6 @@
 // much does it save? Press, Smith and Lewis 2022, arXiv 2108.12409, section 4, claim both, and that at equal length it
 // is ahead of sinusoids, rotary and T5's bias.
 #include "tools/lab/trained/short_study.h"
-#include "tools/lab/trained/step_costs.h"
 
 namespace ordo::lab {
 namespace train_short_file {
@@ -67,9 +66,7 @@ Expectations expectations_of(const ShortStudy& study, const StepCosts& steps) {
 
 Result run(const Request& request) {
     const ShortPlan plan = short_plan(request);
-    const StepCosts steps = measure_steps({TimedModel{short_recipe(plan, 1), encodings[short_alibi.encoding]},
-                                           {short_recipe(plan, 2), encodings[long_sinusoidal.encoding]}},
-                                          plan.timed, request);
+    const StepCosts steps = measure_steps(plan, request);
     const ShortStudy study(plan, request);
     const auto mean = [&](const Arm& arm) { return figure(mean_of(study.means(arm)).mean); };
     const auto percent = [](double log) { return figure(100 * (std::exp(log) - 1), 2); };
@@ -87,7 +84,6 @@ Result run(const Request& request) {
              figure(steps.milliseconds[0], 2), figure(steps.milliseconds[1], 2));
     Figures pairs{{"model", "against", "nats_more", "half", "verdict"}, {}, 4};
     for (const auto& [a, b] : compared) {
-        result.found.push_back(study.sentence(a, b) + ".");
         add_row(pairs, plan.name(a), plan.name(b), study.difference(a, b), study.word(a, b));
     }
     result.found.push_back(told("A step of {} tokens with {} takes {} ms of processor time, with {} {} ms ({} %, {} to "
@@ -106,22 +102,22 @@ Result run(const Request& request) {
     result.pictures = {picture_of(study)};
     result.notes = {
         told("L is {}. Every model: 2 layers, d_model 64, 4 heads of 16; {} steps of {} tokens, in sequences of L or 2 "
-             "L; {} seeds; measured on {} windows of 2 L, the same for all. An encoding that learns slowly may not "
-             "have learnt to use the earlier text.",
+             "L; "
+             "{} seeds; measured on the same {} windows of 2 L.",
              plan.length, plan.steps, rows, plan.seeds, plan.windows),
         told("The training text: {}. Made texts have {} letters, and each has its own table of the letter that follows "
-             "each letter in {} % of cases. The cost falls along a text for a model that finds this table in it. No "
-             "natural text is like that; --corpus trains on the bytes of one, without its last tenth, which is for the "
-             "measurement.",
+             "each letter in {} % of cases: the cost falls along a text for a model that finds this table in it. "
+             "--corpus "
+             "trains on the bytes of a file, without its last tenth, which is for the measurement.",
              plan.text, LetterSource::letters, 100 * LetterSource::regular),
-        told("Differences have Student's 95 % intervals over the seeds. They are undecided if the interval contains "
-             "zero, and with --quick, which trains a twentieth of the steps. A pair is \"not learnt\" if a seed costs "
-             "more than {} nats a letter up to its trained length: two thirds of the way from guessing, {}, to the "
-             "best possible.",
-             figure(learnt_below()), figure(std::log(LetterSource::letters))),
+        told(
+            "Intervals are Student's 95 % over the seeds; they are undecided with --quick, which trains a twentieth of "
+            "the steps. A pair is \"not learnt\" if a seed costs more than {} nats a letter up to its trained length: "
+            "two "
+            "thirds of the way from guessing, {}, to the best possible.",
+            figure(learnt_below()), figure(std::log(LetterSource::letters))),
         "Steps of both kinds alternate, in processor time; the interval is over pairs of steps. Memory is that of the "
-        "library's trainer after its first step: weights, gradients, the optimiser's averages and activations. The "
-        "engine never holds a matrix of all queries by all keys."};
+        "library's trainer after its first step. The engine never holds a matrix of all queries by all keys."};
     return result;
 }
 

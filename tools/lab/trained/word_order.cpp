@@ -3,7 +3,6 @@
 // with causal attention and correct gradients. Baselines, without which the answers mean nothing, accompany them.
 // A fourth question needs word order for its answer.
 #include "tools/lab/claims/study.h"
-#include "tools/lab/study/answers.h"
 #include "tools/lab/trained/word_questions.h"
 
 namespace ordo::lab {
@@ -112,20 +111,20 @@ NamedFigures chase_table(const std::vector<WordRow>& rows) {
 
 const std::vector<std::string> notes{
     "js_food_is and js_good_is are the distances of the model's next word after the prompt from the words after \"is\" "
-    "anywhere in the corpus. js_to_conditional is the distance from the next words in sentences with the same "
-    "beginning. Distances are square roots of the Jensen-Shannon divergence in nats, at most sqrt(ln 2) = 0.8326. _low "
-    "and _high are the 95 % interval of the mean over the seeds, within the possible range (Wilson's; Student's for "
-    "nats).",
+    "anywhere in the corpus, js_to_conditional from the next words in sentences with the same beginning: square roots "
+    "of "
+    "the Jensen-Shannon divergence in nats, at most 0.8326. _low and _high are the 95 % interval of the mean over "
+    "seeds.",
     "js_food_is cannot rank encodings: a model that ignores \"food\" and predicts the words after \"is\" would have 0, "
     "and a model that knows each sentence has the distance of the corpus. Nor can js_good_is: if no sentence begins "
     "with \"good is\", training says nothing about the next word, and an untrained network has a large distance, too.",
-    "p_food_next: if the corpus goes on with another word there, the correct answer is 0, not a high one; p_right_next "
-    "and p_food_in_place ask for the words of the corpus. Questions with words that a corpus lacks are empty.",
+    "p_food_next: if the corpus goes on with another word there, the correct answer is 0, not a high one. Questions "
+    "with "
+    "words that a corpus lacks are empty.",
     study_data::beside(),
-    "Table order: columns that end in _1 are of models of one layer, in _2 of two layers; most_change is the largest "
-    "over all seeds.",
+    "Table order: _1 and _2 are models of one layer and of two; most_change is the largest over all seeds.",
     "Each model has attention of eight heads and a gated feed-forward layer, d_model 64. The published model has "
-    "attention alone, with 16 heads and a width of 128. In one segment, `segment` is a second `none`."};
+    "attention alone, with 16 heads and a width of 128."};
 
 Result run(const Request& request) {
     const WordPlan plan = word_plan(request);
@@ -152,17 +151,6 @@ Result run(const Request& request) {
                          "correct); the others: {}. With two layers, {} do; the others: {}. The three published "
                          "questions about the next word do not rank encodings.",
                          told_apart[0], rows.size(), or_none(others[0]), told_apart[1], or_none(others[1]));
-    const auto sentence = [&](const char* about, const Field& field) {
-        result.found.push_back(told("{}: all models {}; the corpus known by heart {}, an untrained network {}, an even "
-                                    "guess {}.",
-                                    about, range_of(rows, field, 3), figure(lines.conditional.*field.value),
-                                    figure(over_seeds(lines.untrained, field).mean),
-                                    figure(lines.uniform.*field.value)));
-    };
-    sentence("Distance after \"food is\"", food_is);
-    sentence("Distance after \"good is\"", good_is);
-    sentence("P(food) right after \"carbohydrates are\"", food_next);
-    sentence("P(food) at its place in the corpus", in_place);
     expectations_of(rows, lines).write_to(result);
     result.notes = notes;
     return result;

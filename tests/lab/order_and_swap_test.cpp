@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
+// The experiments order and swap.
 #include "encoding/base/registry.h"
 #include "tests/lab/lab_run.h"
-
-#include <tuple>
+#include "tests/temp_dir.h"
 
 namespace ordo::lab {
 namespace {
@@ -52,6 +52,40 @@ TEST(LabOrder, PalindromesAreComparedInAnotherOrder) {
     }
     const Result same = test::run(order_experiment, {"-p", "no no no"});
     EXPECT_EQ(cell(test::table(same, "rows"), {{"encoding", "rope"}}, "rows_differ"), 0);
+}
+
+const Result& swap_result() {
+    static const Result once =
+        test::run(swap_experiment, {"--model", "weights/rope.safetensors", "--model", "weights/none.safetensors",
+                                    "--corpus", "weights/heldout.txt"});
+    return once;
+}
+
+TEST(LabSwap, EveryPairRunsOrIsNamed) {
+    const std::size_t pairs = test::table(swap_result(), "pairs").rows.size(),
+                      refused = test::table(swap_result(), "refused").rows.size();
+    EXPECT_EQ(pairs + refused, 2 * registered_encodings().size());
+    bool learned = false;
+    for (const auto& row : test::table(swap_result(), "refused").rows) {
+        learned |= std::get<std::string>(row[1]) == "learned";
+        EXPECT_TRUE(has(std::get<std::string>(row[2]), "encoding.")); // names the missing tensor
+    }
+    EXPECT_TRUE(learned);
+}
+
+TEST(LabSwap, NothingIsSwappedWithoutForce) {
+    const std::string all = std::to_string(2 * (registered_encodings().size() - 1));
+    EXPECT_TRUE(has(swap_result().found.back(), all + " of " + all));
+}
+
+TEST(LabSwapCorpus, AnEmptyOneIsAnErrorOfTheText) {
+    const ordo::test::TempDir directory;
+    ordo::test::put_file(directory / "empty.txt", "");
+    const std::string empty = (directory / "empty.txt").string();
+    EXPECT_TRUE(has(error_of([&] {
+                        test::run(swap_experiment, {"--model", "weights/rope.safetensors", "--corpus", empty.c_str()});
+                    }),
+                    "empty.txt: expected"));
 }
 
 } // namespace
