@@ -69,8 +69,9 @@ void show_predictions(const std::filesystem::path& folder, const std::vector<Gro
         const auto predicted = csv.number<double>(6), range = csv.number<double>(7);
         const auto found = one && other ? difference(*one, *other, measure, spread_of(among)) : std::nullopt;
         const std::string verdict = found ? outcome(predicted, range, *found) : "no run";
-        add_row(table, csv.text(1), trunk, csv.text(4), measure, predicted, range, found ? Cell(found->mean) : Cell(),
-                found ? Cell(found->half) : Cell(), verdict, csv.text(0), csv.text(8));
+        const Found shown = found.value_or(Found{NAN, NAN});
+        add_row(table, csv.text(1), trunk, csv.text(4), measure, predicted, range, shown.mean, shown.half, verdict,
+                csv.text(0), csv.text(8));
         run += found.has_value(), inside += verdict.starts_with("inside"), outside += verdict.starts_with("outside");
     }
     result.found.push_back(text("Of ", table.rows.size(), " predictions that were written before their runs, ", run,

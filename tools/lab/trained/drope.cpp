@@ -160,7 +160,7 @@ void show(const Study& study, Result& result) {
                         arm == dropped ? Mean{NAN, NAN} : study.more(part, arm, multiple));
             }
     }
-    result.pictures = {{"lengths", told("The last tokens of windows, after {} % of the tokens more", last),
+    result.pictures = {{"curves", told("The last tokens of windows, after {} % of the tokens more", last),
                         "window, in trained lengths", "nats per token", std::move(curves)}};
     result.tables = {{"lengths", "Nats per token of the last tokens, and how much more they cost without the encoding",
                       std::move(table)}};
