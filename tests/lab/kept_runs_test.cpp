@@ -109,6 +109,32 @@ TEST_F(LabKeptRuns, WithoutDocumentsAreOfSeedsAlone) {
     EXPECT_EQ(std::get<bool>(pairs.rows[0][test::column(pairs, "beyond_chance")]), true);
 }
 
+// Predictions from before the runs stand beside the results: inside the range by more than the interval, outside of it,
+// across its border, of another budget in its own folder, and without a run.
+TEST_F(LabKeptRuns, StandBesideTheirPredictions) {
+    EXPECT_FALSE(says(run(), "predictions"));
+    const std::string header = "date,encoding,trunk,tokens,against,measure,minus,range,reason\n";
+    put_file(folder() / "predictions.csv",
+             header + "2026-11-28,a,,500,none,nll,-0.5,0.45,close\n2026-11-28,a,,500,none,nll,0.5,0.45,far\n"
+                      "2026-11-28,a,,500,none,nll,-0.5,0.1,near\n2026-11-28,a,,900,none,nll,-0.25,0.1,others\n"
+                      "2026-11-28,b,,500,none,nll,0,1,absent\n2026-11-28,a,d_ff,500,none,nll,0,1,of another size\n");
+    std::filesystem::create_directories(folder() / "tokens-900");
+    put_file(folder() / "tokens-900" / "seeds-runs.csv",
+             "file,encoding,seed,tokens,nll,more_at_4x,processor\na-1,a,1,900,1.0,,\nnone-1,none,1,900,1.25,,\n");
+    const Result result = run();
+    const tools::Figures& predictions = table(result, "predictions");
+    std::vector<std::string> outcomes;
+    for (const auto& row : predictions.rows)
+        outcomes.push_back(std::get<std::string>(row[test::column(predictions, "outcome")]));
+    EXPECT_EQ(outcomes, (std::vector<std::string>{"inside", "outside", "undecided", "inside, without an interval",
+                                                  "no run", "no run"}));
+    EXPECT_NEAR(cell(predictions, {{"reason", "near"}}, "found"), -0.5, 1e-12);
+    EXPECT_TRUE(says(result, "Of 6 predictions that were written before their runs, 4 have runs: 2 inside the "
+                             "predicted range, 1 outside, 1 undecided"));
+    put_file(folder() / "predictions.csv", header + "2026-11-28,a,,500,none,speed,0,1,\n");
+    EXPECT_TRUE(has(error_of([&] { run(); }), "expected nll or more_at_4x, found 'speed'"));
+}
+
 // A pattern gets the shortest name that is unique. Two patterns with the same shape are named in full. The title of
 // their heat map states the finding.
 TEST_F(LabKeptRuns, HaveShortNamesAndAPictureThatSaysWhatWasFound) {

@@ -27,20 +27,45 @@ std::vector<std::string> with_end(std::vector<std::string> words) {
     return words;
 }
 
-// The sum with its lowest digit first, computed with integers.
+// The sum with its lowest digit first, written as at school.
 std::vector<std::string> sum_of(const std::vector<std::string>& question) {
-    const auto plus = std::find(question.begin(), question.end(), "+");
-    const auto number = [](auto first, auto last) {
-        std::string digits;
-        for (auto i = first; i != last; ++i) digits.insert(0, *i);
-        return std::stoull(digits);
-    };
-    unsigned long long sum = number(question.begin(), plus) + number(plus + 1, question.end());
+    const auto digits = static_cast<std::size_t>(std::find(question.begin(), question.end(), "+") - question.begin());
     std::vector<std::string> out;
-    // One digit more.
-    for (auto i = question.begin(); i <= plus; ++i, sum /= 10) out.push_back(std::to_string(sum % 10));
-    EXPECT_EQ(sum, 0u);
+    int carry = 0;
+    for (std::size_t i = 0; i < digits; ++i) {
+        const int sum = std::stoi(question[i]) + std::stoi(question.at(digits + 1 + i)) + carry;
+        out.push_back(std::to_string(sum % 10));
+        carry = sum / 10;
+    }
+    out.push_back(std::to_string(carry));
     return out;
+}
+
+// The last bit after a w.
+std::string stored_by(const std::vector<std::string>& question) {
+    std::string stored;
+    for (std::size_t i = 0; i < question.size(); i += 2)
+        if (question[i] == "w") stored = question.at(i + 1);
+    return stored;
+}
+
+// Five cups, and a letter for each two of them: a to d move the first cup, e to g the second, h and i the third.
+std::vector<std::string> row_after(const std::vector<std::string>& question) {
+    const std::string first = "aaaabbbccd", second = "bcdecdedee"; // the places, as letters
+    std::vector<std::string> row{"0", "1", "2", "3", "4"};
+    for (const std::string& swap : question) {
+        const auto i = static_cast<std::size_t>(swap[0] - 'a');
+        std::swap(row.at(first.at(i) - 'a'), row.at(second.at(i) - 'a'));
+    }
+    return row;
+}
+
+// The word, a letter of it, "+", and the places to go on.
+std::string letter_behind(const std::vector<std::string>& question) {
+    const auto word_end = question.end() - 3;
+    const auto at = std::find(question.begin(), word_end, *word_end);
+    EXPECT_EQ(std::set<std::string>(question.begin(), word_end).size() + 3, question.size());
+    return *(at + std::stoi(question.back()));
 }
 
 void check_recall(const Parts& parts) {
@@ -67,7 +92,17 @@ void check(std::string_view task, const Parts& parts) {
         for (auto i = parts.question.begin(); i != parts.question.end(); ++i)
             odd.push_back(std::count(parts.question.begin(), i + 1, "1") % 2 != 0 ? "1" : "0");
         EXPECT_EQ(parts.answer, with_end(odd));
-    } else if (task == "addition") {
+    } else if (task == "last-parity") {
+        const bool odd = std::count(parts.question.begin(), parts.question.end(), "1") % 2 != 0;
+        EXPECT_EQ(parts.answer, with_end({odd ? "1" : "0"}));
+    } else if (task == "flip-flop") {
+        EXPECT_EQ(parts.question[0], "w");
+        EXPECT_EQ(parts.answer, with_end({stored_by(parts.question)}));
+    } else if (task == "permutation") {
+        EXPECT_EQ(parts.answer, with_end(row_after(parts.question)));
+    } else if (task == "indirect") {
+        EXPECT_EQ(parts.answer, with_end({letter_behind(parts.question)}));
+    } else if (task == "addition" || task == "long-addition") {
         EXPECT_EQ(parts.answer, with_end(sum_of(parts.question)));
     } else {
         FAIL() << "no checker for " << task;
@@ -108,7 +143,8 @@ TEST(LabSyntheticTasks, DrawnFromSeedAndIndexAlone) {
             for (const Token token : task.make(1, i, task.trained).tokens) seen.insert(token);
         // The start, "=" and, if an answer has an end, "."; and letters, digits and "+", digits and keys, or bits.
         const std::map<std::string_view, std::size_t> alphabet{
-            {"copy", 29}, {"reverse", 29}, {"recall", 28}, {"parity", 5}, {"addition", 14}};
+            {"copy", 29},       {"reverse", 29},  {"recall", 28},      {"parity", 5},         {"addition", 14},
+            {"last-parity", 5}, {"flip-flop", 7}, {"permutation", 18}, {"long-addition", 14}, {"indirect", 36}};
         EXPECT_EQ(seen.size(), alphabet.at(task.name)) << task.name;
     }
 }

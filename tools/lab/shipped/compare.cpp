@@ -244,7 +244,7 @@ Result compare_losses(const Request& request) {
     }
     const bool measured = !kept;
     std::string held = measured ? "" : kept->text.empty() ? "held-out text" : kept->text;
-    const std::filesystem::path second = measured ? "" : kept->folder / second_text_folder;
+    const std::filesystem::path folder = measured ? "" : kept->folder;
     std::vector<Group> groups;
     if (measured) {
         const Text of = held_out(request);
@@ -260,7 +260,10 @@ Result compare_losses(const Request& request) {
     result.found.insert(result.found.end(), remarks.begin(), remarks.end());
     result.tables.push_back({"runs", "Each run", runs(groups)});
     if (measured) result.tables.push_back({"documents", "Each run's nats per token by document", documents(groups)});
-    if (!measured) add_second_text(second, request, result);
+    if (!measured) {
+        show_predictions(folder, groups, result);
+        add_second_text(folder / second_text_folder, request, result);
+    }
     result.notes = {
         text("nll is the loss of all tokens in windows of the trained length, as in ordo perplexity. minus_none is "
              "the difference from no encoding. more_at_4x is the extra loss of the same last tokens in windows "

@@ -128,5 +128,7 @@ std::vector<std::filesystem::path> kept_folders();
 // The runs of the first folder that has any. Throws Error with file and line for unreadable input.
 std::optional<KeptRuns> find_kept_runs();
 KeptRuns read_kept_runs(const std::filesystem::path& folder);
+// The predictions of that folder beside the results of the groups: a sentence and a table. Nothing without predictions.
+void show_predictions(const std::filesystem::path& folder, const std::vector<Group>& groups, Result& result);
 
 } // namespace ordo::lab

@@ -13,18 +13,20 @@ Costs by_document(const Vector& values, const std::vector<int>& documents) {
     return out;
 }
 
-AtLength measure(const Model& model, std::span<const tools::Document> documents, int trained, int length) {
-    const WindowPlan plan{.lengths = {trained, most_multiple * trained}, .step = trained, .tail = trained / 2};
-    const WindowLosses losses = measure_windows(model, documents, plan, length);
-    return {by_document(losses.whole, losses.whole_documents), by_document(losses.last, losses.last_documents)};
-}
-
 std::string spec_of(const Trained& file, const Method& method, int factor) {
     // A spec without parameters has no colon yet.
     std::string suffix = method.suffix;
     if (method.takes_factor) suffix += std::to_string(factor);
     if (!suffix.empty() && file.encoding.find(':') == std::string::npos) suffix[0] = ':';
     return file.encoding + suffix;
+}
+
+} // namespace
+
+AtLength measure(const Model& model, std::span<const tools::Document> documents, int trained, int length) {
+    const WindowPlan plan{.lengths = {trained, most_multiple * trained}, .step = trained, .tail = trained / 2};
+    const WindowLosses losses = measure_windows(model, documents, plan, length);
+    return {by_document(losses.whole, losses.whole_documents), by_document(losses.last, losses.last_documents)};
 }
 
 Model load(const Trained& file, const Method& method, int factor) {
@@ -34,7 +36,17 @@ Model load(const Trained& file, const Method& method, int factor) {
     return Model::load(file.file, options);
 }
 
-} // namespace
+std::vector<tools::Document> long_documents(const Text& held, const Model& model, std::size_t most) {
+    const int longest = most_multiple * model.context();
+    std::vector<tools::Document> documents;
+    for (tools::Document& document : documents_of(held, model))
+        if (static_cast<int>(document.tokens.size()) >= longest && documents.size() < most)
+            documents.push_back(std::move(document));
+    if (documents.size() < 2)
+        fail(ErrorCode::usage, held.name, ": expected two documents of ", longest, " tokens or more, found ",
+             documents.size());
+    return documents;
+}
 
 Mean paired(const Costs& over, const Costs& under) {
     return mean_of_sums(minus(over.sums, under.sums), over.counts);
@@ -42,17 +54,8 @@ Mean paired(const Costs& over, const Costs& under) {
 
 Extension measure_file(const Trained& file, const Text& held, const Request& request) {
     Extension out{file, {}, {}};
-    std::vector<tools::Document> documents;
-    const std::size_t most = request.quick ? 3 : 1000;
-    {
-        const Model model = Model::load(file.file);
-        for (tools::Document& document : documents_of(held, model))
-            if (static_cast<int>(document.tokens.size()) >= most_multiple * file.context && documents.size() < most)
-                documents.push_back(std::move(document));
-    }
-    if (documents.size() < 2)
-        fail(ErrorCode::usage, held.name, ": expected two documents of ", most_multiple * file.context,
-             " tokens or more, found ", documents.size());
+    const std::vector<tools::Document> documents =
+        long_documents(held, Model::load(file.file), request.quick ? 3 : 1000);
     for (std::size_t m = 0; m < std::size(methods); ++m) {
         std::map<int, Model> models; // by factor
         const auto at = [&](int factor, int multiple) {
@@ -71,7 +74,7 @@ Extension measure_file(const Trained& file, const Text& held, const Request& req
     return out;
 }
 
-std::vector<Trained> rotary_models(const Request& request) {
+std::vector<Trained> rotary_models(const Request& request, bool others_too) {
     std::vector<Trained> out;
     for (Trained& file : trained_models(request)) {
         const bool plain = (file.encoding == "rope" || file.encoding.starts_with("rope:")) &&
@@ -80,11 +83,11 @@ std::vector<Trained> rotary_models(const Request& request) {
                            file.encoding.find("keep=") == std::string::npos;
         if (plain)
             out.push_back(std::move(file));
-        else if (request.arguments.has("model"))
-            fail(ErrorCode::usage, "lab: extension: ", file.name,
-                 ": expected weights trained with rope, unscaled, found ", file.encoding);
+        else if (request.arguments.has("model") && !others_too)
+            fail(ErrorCode::usage, "lab: ", file.name, ": expected weights trained with rope, unscaled, found ",
+                 file.encoding);
     }
-    if (out.empty()) fail(ErrorCode::io, "lab: extension: no weights trained with rope found; give --model FILE");
+    if (out.empty()) fail(ErrorCode::io, "lab: no weights trained with rope found; give --model FILE");
     return out;
 }
 

@@ -42,8 +42,14 @@ struct Extension {
 // The extra cost of `over` compared with `under` on the same tokens.
 Mean paired(const Costs& over, const Costs& under);
 
-// The weights that were trained with rope, unscaled. Throws Error if there are none.
-std::vector<Trained> rotary_models(const Request& request);
+// The weights that were trained with rope, unscaled. Throws Error if there are none, and for other files that --model
+// names, unless those have another use.
+std::vector<Trained> rotary_models(const Request& request, bool others_too = false);
+// The file with a method's scaling.
+Model load(const Trained& file, const Method& method, int factor);
+// The documents with at least the longest length, at most `most`. Throws Error(usage) if they are fewer than two.
+std::vector<tools::Document> long_documents(const Text& held, const Model& model, std::size_t most);
+AtLength measure(const Model& model, std::span<const tools::Document> documents, int trained, int length);
 Extension measure_file(const Trained& file, const Text& held, const Request& request);
 
 } // namespace ordo::lab::extension

@@ -161,6 +161,7 @@ Result run(const Request& request) {
     result.pictures = {known_curves(all)};
     for (const bool last : {true, false}) add_map(result.pictures, all, last);
     judge(all, result);
+    show_frontier(all, request.arguments.has("model"), result);
     result.notes = {
         "nll is the mean negative log-likelihood, in nats per token; ppl is e^nll. A trained table refuses windows "
         "beyond "

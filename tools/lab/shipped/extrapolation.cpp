@@ -198,6 +198,7 @@ Extrapolation extrapolate(const Trained& trained, const Model& model, std::span<
     Extrapolation out;
     out.name = trained.name;
     out.encoding = trained.encoding.substr(0, trained.encoding.find(':'));
+    out.spec = trained.encoding;
     out.context = trained.context;
     for (const int length : plan.lengths) {
         progress(trained.name + ", length " + std::to_string(length));

@@ -11,6 +11,7 @@ namespace ordo::lab {
 
 struct Extrapolation {
     std::string name, encoding; // name: of the file; encoding: without its parameters
+    std::string spec;           // as trained
     int context = 0;            // trained
     int refused = 0;            // the first length that the encoding refuses; 0: none
     std::string refusal;        // a sentence about this
@@ -55,5 +56,8 @@ Extrapolation extrapolate(const Trained& trained, const Model& model, std::span<
 
 // Writes the expectations, their outcomes, and the published figures with their picture.
 void judge(std::span<const Extrapolation> all, Result& result);
+// The loss at each length from the trained one on, less that of none there: a picture and a table. chosen: of all
+// models, in place of a few. Nothing without none.
+void show_frontier(std::span<const Extrapolation> all, bool chosen, Result& result);
 
 } // namespace ordo::lab

@@ -1,43 +1,8 @@
 // SPDX-License-Identifier: MIT
-#include "tools/lab/trained/synthetic.h"
-
-#include "tools/lab/study/prelude.h"
+#include "tools/lab/trained/examples.h"
 
 namespace ordo::lab {
 namespace {
-
-// All tasks share one alphabet. Keys and values are letters, numbers are digits.
-constexpr Token start = 0, equals = 1, end = end_of_answer, plus = 3, first_digit = 4, first_letter = 14;
-constexpr int letters = 26, pair_keys = 16;
-constexpr Token first_key = first_letter + letters;
-
-// Random numbers of one example, in the order of the calls.
-class Draws {
-public:
-    Draws(std::uint64_t seed, std::uint64_t example) : random_(seed, 0x7a5c), next_(example << 20) {}
-    int below(int n) { return static_cast<int>(random_.below(next_++, static_cast<std::uint64_t>(n))); }
-
-private:
-    Random random_;
-    std::uint64_t next_;
-};
-
-struct Writer {
-    Example example;
-
-    void given(Token token) { put(token, false); }
-    void answer(Token token) { put(token, true); }
-    void put(Token token, bool scored) {
-        example.tokens.push_back(token);
-        example.scored.push_back(scored);
-    }
-};
-
-std::vector<int> draw(Draws& draws, int count, int below) {
-    std::vector<int> out;
-    for (int i = 0; i < count; ++i) out.push_back(draws.below(below));
-    return out;
-}
 
 // > c a b = c a b .
 Example echo(std::uint64_t seed, std::uint64_t index, int length, bool backwards) {
@@ -150,6 +115,8 @@ Example parts(std::uint64_t seed, std::uint64_t index, int length) {
     return w.example;
 }
 
+constexpr std::string_view of_states = "none;alibi;rope;path;selective-rope";
+
 constexpr Task list[] = {
     {"copy", "repeat a word of random letters", "letters", 1, 10, 2500, 32, letters, vocab, 2, 3, copy},
     {"reverse", "write a word of random letters from its end", "letters", 1, 10, 2500, 32, letters, vocab, 2, 3,
@@ -157,6 +124,14 @@ constexpr Task list[] = {
     {"recall", "answer with the digit that stood behind a key", "pairs", 4, 4, 5000, 32, 10, vocab, 4, 2, recall},
     {"parity", "say after each bit whether the ones so far are odd", "bits", 1, 10, 3500, 32, 2, vocab, 2, 3, parity},
     {"addition", "add two numbers, lowest digits first", "digits", 1, 3, 3500, 64, 10, vocab, 3, 5, addition},
+    {"last-parity", "say whether the ones are odd", "bits", 1, 10, 5000, 32, 2, vocab, 1, 4, last_parity, of_states},
+    {"flip-flop", "say which bit was written last", "bits", 1, 10, 3500, 32, 2, vocab, 2, 4, flip_flop, of_states},
+    {"permutation", "say where swaps of two have brought five things", "swaps", 1, 6, 5000, 32, things, vocab, 1,
+     things + 3, permutation, of_states},
+    {"long-addition", "add two numbers, lowest digits first", "digits", 1, 10, 5000, 32, 10, vocab, 3, 5, addition,
+     "none;alibi;rope;abacus:first=4,last=13"},
+    {"indirect", "find the letter so many places behind a letter", "letters", 1, 6, 5000, 32, letters, vocab, 1, 7,
+     indirect, "none;alibi;rope;pope"},
 };
 
 constexpr Task of_parts{

@@ -24,6 +24,7 @@ struct Task {
     int vocab;
     int factor, extra; // for the tokens of an example
     Example (*make)(std::uint64_t seed, std::uint64_t index, int length);
+    std::string_view encodings = {}; // that a paper compares on it; empty: the usual ones. Others run if they are named
 
     int tokens(int length) const { return factor * length + extra; }
 };

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Do encodings generalize from short sequences to longer ones? The question and the tasks are from Kazemnejad et al.
 // 2023, arXiv 2305.19466, at a size that trains within the experiment.
+#include "encoding/base/registry.h"
+#include "encoding/base/spec.h"
 #include "tools/lab/study/answers.h"
 #include "tools/lab/trained/task_runs.h"
 #include "tools/measure/shapes.h"
@@ -98,7 +100,7 @@ std::vector<const Task*> wanted_tasks(const Request& request) {
     std::vector<const Task*> out;
     if (!request.arguments.has("tasks")) {
         for (const Task& task : tasks())
-            if (!request.quick || task.name == "copy") out.push_back(&task);
+            if (request.quick ? task.name == "copy" : task.encodings.empty()) out.push_back(&task);
         return out;
     }
     std::istringstream list(request.arguments.text("tasks"));
@@ -110,9 +112,23 @@ std::vector<const Task*> wanted_tasks(const Request& request) {
     return out;
 }
 
-std::vector<std::string> wanted_encodings(const Request& request) {
+// The encodings that the tasks are for, as far as they are registered; the usual ones for other tasks.
+std::string encodings_of(const std::vector<const Task*>& wanted) {
     const std::string usual = text("none;t5;alibi;", quarter_rope, ";rope;sinusoidal");
-    std::vector<std::string> specs = request.encodings(request.quick ? "none;alibi;rope" : usual);
+    std::vector<std::string> specs;
+    for (const Task* task : wanted) {
+        const std::string own(task->encodings.empty() ? usual : task->encodings);
+        for (const std::string& spec : bench::spec_list({&own, 1}))
+            if (is_registered(ordo::name_of(spec)) && std::ranges::find(specs, spec) == specs.end())
+                specs.push_back(spec);
+    }
+    std::string list;
+    for (const std::string& spec : specs) append(list, spec, ";");
+    return list;
+}
+
+std::vector<std::string> wanted_encodings(const Request& request, const std::vector<const Task*>& tasks) {
+    std::vector<std::string> specs = request.encodings(request.quick ? "none;alibi;rope" : encodings_of(tasks));
     const auto given = request.arguments.all("encodings");
     const std::vector<std::string> lists(given.begin(), given.end()), named = bench::spec_list(lists);
     const bool none = std::find(named.begin(), named.end(), "none") != named.end();
@@ -124,7 +140,7 @@ Result run(const Request& request) {
     TaskPlan plan{
         wanted_tasks(request), {}, {1, 1.25, 1.5, 2, 3, 4}, request.integer("seeds", request.quick ? 1 : 5), 64};
     const Dims dims = recipe_of(*plan.tasks[0]).trunk.dims();
-    for (std::string& spec : wanted_encodings(request)) {
+    for (std::string& spec : wanted_encodings(request, plan.tasks)) {
         const bool second_none = EncodingStack(spec, dims).moments() != 0 && says_nothing_of_position(spec, dims);
         if (!second_none || request.arguments.has("encodings")) plan.encodings.push_back(std::move(spec));
     }
