@@ -59,6 +59,10 @@ double apart(int offset) {
 constexpr const char *nope = "nope --model weights/none.safetensors --model weights/sinusoidal.safetensors --corpus "
                              "weights/heldout.txt",
                      *scale = "scale --model weights/sinusoidal.safetensors",
+                     *pairings = "pairings --model weights/rope.safetensors --corpus weights/heldout.txt",
+                     *precision = "precision --model weights/rope.safetensors --corpus weights/heldout.txt",
+                     *padding = "padding --model weights/rope.safetensors --model weights/learned.safetensors --corpus "
+                                "weights/heldout.txt",
                      *swap = "swap --model weights/rope.safetensors --model weights/none.safetensors --corpus "
                              "weights/heldout.txt";
 
@@ -256,6 +260,38 @@ const Expected cells[] = {
     {swap, "pairs", "trained_with=rope;run_with=none", "nll_over_own", above(0.5)},
     {swap, "pairs", "trained_with=none;run_with=rope", "nll_over_own", above(0.1)},
     {swap, "refused", "trained_with=none;run_with=learned", "run_with", is("learned")},
+    // R(1) of two pairs, 1 and 1/100, in both layouts. Permuted rows are the same model; a mixed-up file is not, after
+    // its first token.
+    {pairings, "matrices", "0", "neighbours 0", near(std::cos(1.0), 1e-6)},
+    {pairings, "matrices", "0", "1", near(-std::sin(1.0), 1e-6)},
+    {pairings, "matrices", "0", "2 ", near(-std::sin(1.0), 1e-6)},
+    {pairings, "matrices", "3", "1 ", near(std::sin(0.01), 1e-6)},
+    {pairings, "ways", "*", "first_logits_differ", below(1e-4)},
+    {pairings, "ways", "1", "last_logits_differ", below(1e-4)},
+    {pairings, "ways", "1", "nll_more", near(0, 1e-5)},
+    {pairings, "ways", "2", "nll_more", above(0.5)},
+    {pairings, "ways", "3", "nll_more", above(0.5)},
+    // 8 bits of bf16 are off by up to 1/512 in p, in w and in the product; f32 by 2^-24 in w and in the product.
+    {precision, "angles", "position=255", "bf16", near(255 * 1.5 / 256, 255 * 1.5 / 256)},
+    {precision, "angles", "position=255", "bf16_positions", near(0, 1e-4)}, // all of these are values of bf16
+    {precision, "angles", "position=4095", "bf16_positions", near(8, 0.5)}, // steps of 16
+    {precision, "angles", "position=1048575", "f32", near(0.0625, 0.0625)},
+    {precision, "angles", "position=131071", "f16", blank},
+    {precision, "losses", "angles=f64;end=4096", "nll_more", near(0, 1e-4)},
+    {precision, "losses", "angles=f32;end=4096", "nll_more", near(0, 1e-3)},
+    {precision, "losses", "angles=bf16 positions;end=256", "nll_more", near(0, 1e-4)},
+    {precision, "losses", "angles=bf16 positions;end=1024", "nll_more", above(0.1)},
+    {precision, "losses", "angles=bf16 angles;end=4096", "nll_more", above(0.2)},
+    {padding, "variation", "model=rope;pads=32;mask=yes;positions=from the prompt", "variation", below(1e-5)},
+    {padding, "variation", "model=rope;pads=128;mask=yes;positions=from the pads", "variation", below(1e-3)},
+    {padding, "variation", "model=learned;pads=32;mask=yes;positions=from the prompt", "variation", below(1e-5)},
+    {padding, "variation", "model=learned;pads=32;mask=yes;positions=from the pads", "variation", above(0.1)},
+    {padding, "variation", "model=rope;pads=32;mask=no;positions=from the pads", "variation", above(0.05)},
+    // A bias of |i - j| hides the direction; a rotation, or a bias of i - j, does not. A fraction fits one length.
+    {"encoders", "right", "encoding=alibi", "right", below(0.75)},
+    {"encoders", "right", "encoding=none", "right", below(0.3)},
+    {"encoders", "right", "encoding=t5", "right", above(0.9)},
+    {"encoders", "right", "encoding=rope", "right", above(0.9)},
 };
 
 const Result& result_of(const std::string& line) {

@@ -28,6 +28,35 @@ void add_rows(Figures& figures, const Extension& one) {
         }
 }
 
+// The perplexity of the last tokens, for each factor and length.
+void add_factors(Figures& figures, const Extension& one) {
+    for (std::size_t m = 0; m < std::size(methods); ++m)
+        for (const auto& [factor, costs] : one.by_factor) {
+            if (!methods[m].takes_factor) continue;
+            Vector row;
+            for (const int multiple : multiples) row.push_back(std::exp(costs.at({m, multiple}).last.mean()));
+            add_row(figures, one.file.name, methods[m].name, factor, row);
+        }
+}
+
+// What the table of factors says to do.
+std::string advice_of(const Extension& one) {
+    const auto last = [&](std::size_t m, int multiple) -> const Costs& { return one.fitted.at({m, multiple}).last; };
+    std::size_t best = linear;
+    for (std::size_t m = 0; m < std::size(methods); ++m)
+        if (methods[m].takes_factor && last(m, most_multiple).mean() < last(best, most_multiple).mean()) best = m;
+    std::string level; // methods that cost no more beyond chance
+    for (std::size_t m = 0; m < std::size(methods); ++m)
+        if (methods[m].takes_factor &&
+            above(paired(last(m, most_multiple), last(best, most_multiple)).interval(), 0) != Verdict::held)
+            append(level, methods[m].name, " or ");
+    const Mean early = paired(one.greatest.at({best, 1}).last, one.fitted.at({none, 1}).last);
+    return told(
+        "Scale by the length of the text over the trained length, with {}, and for long texts alone: texts of the "
+        "trained length cost {}{} nats a token more under {} with factor {} ({}).",
+        level, figure(early.mean, 2), margin(early.half), methods[best].name, most_multiple, better_or_not(early));
+}
+
 Picture picture_of(const Extension& one, bool fitted) {
     Curves curves{.log_x = true, .log_y = true};
     Names names;
@@ -109,18 +138,22 @@ Result run(const Request& request) {
         {"model", "method", "factor", "of_trained", "ppl_last", "ppl_whole", "nats_over_none", "half", "verdict"},
         {},
         3};
+    Figures factors{{"model", "method", "factor", "1x", "2x", "4x", "8x"}, {}, 1};
     for (const Trained& file : rotary_models(request)) {
         all.push_back(measure_file(file, held, request));
         add_rows(figures, all.back());
+        add_factors(factors, all.back());
         for (const bool fitted : {true, false}) result.pictures.push_back(picture_of(all.back(), fitted));
         for (const int multiple : {2, 8}) result.found.push_back(ranking_of(all.back(), multiple));
     }
     judge(all, result);
-    result.answer = told("Without scaling, perplexity rises from {} to {} at {} times the trained length. {}",
+    result.answer = told("Without scaling, perplexity rises from {} to {} at {} times the trained length. {} {}",
                          figure(std::exp(all[0].fitted.at({none, 1}).last.mean())),
                          figure(std::exp(all[0].fitted.at({none, most_multiple}).last.mean())), most_multiple,
-                         ranking_of(all[0], most_multiple));
-    result.tables = {{"lengths",
+                         ranking_of(all[0], most_multiple), advice_of(all[0]));
+    result.tables = {{"factors", "Perplexity of the last tokens by method and factor, at 1 to 8 trained lengths",
+                      std::move(factors)},
+                     {"lengths",
                       "Perplexity by length and method, and the extra cost of the last tokens over no scaling",
                       std::move(figures)}};
     result.notes = {told("factor: \"of the length\" is the window over the trained length, and 8 is the same at every "
@@ -146,10 +179,11 @@ const Experiment extension_experiment{
     .summary = "How far does scaling RoPE's frequencies help without training?",
     .details =
         "Perplexity of the shipped RoPE weights at 1 to 8 times their trained length: without scaling, and with "
-        "linear, ntk, yarn, dynamic and p-RoPE, on the same tokens, with intervals over documents. Chen et al. 2023, "
+        "linear, ntk, yarn, Llama 3's scaling, dynamic and p-RoPE, on the same tokens, with intervals over documents. "
+        "Chen et al. 2023, "
         "arXiv 2306.15595; bloc97 2023; Peng et al. 2023, arXiv 2309.00071; Barbero et al. 2024, arXiv 2410.06205.",
     .options = {"model", "corpus"},
-    .seconds = {40, 15},
+    .seconds = {70, 25},
     .run = extension_file::run};
 
 } // namespace ordo::lab

@@ -17,6 +17,7 @@ std::string spec_of(const Trained& file, const Method& method, int factor) {
     // A spec without parameters has no colon yet.
     std::string suffix = method.suffix;
     if (method.takes_factor) suffix += std::to_string(factor);
+    if (const std::size_t at = suffix.find('*'); at != suffix.npos) suffix.replace(at, 1, std::to_string(file.context));
     if (!suffix.empty() && file.encoding.find(':') == std::string::npos) suffix[0] = ':';
     return file.encoding + suffix;
 }
@@ -53,7 +54,7 @@ Mean paired(const Costs& over, const Costs& under) {
 }
 
 Extension measure_file(const Trained& file, const Text& held, const Request& request) {
-    Extension out{file, {}, {}};
+    Extension out{file, {}, {}, {}};
     const std::vector<tools::Document> documents =
         long_documents(held, Model::load(file.file), request.quick ? 3 : 1000);
     for (std::size_t m = 0; m < std::size(methods); ++m) {
@@ -64,11 +65,13 @@ Extension measure_file(const Trained& file, const Text& held, const Request& req
             return measure(models.at(factor), documents, file.context, multiple * file.context);
         };
         for (const int multiple : multiples) {
-            out.greatest[{m, multiple}] = at(most_multiple, multiple);
-            const bool same = !methods[m].takes_factor || multiple == most_multiple;
-            out.fitted[{m, multiple}] = same            ? out.greatest[{m, multiple}]
-                                        : multiple == 1 ? out.fitted[{none, 1}] // a factor of 1 scales nothing
-                                                        : at(multiple, multiple);
+            for (const int factor : {2, 4, most_multiple})
+                if (methods[m].takes_factor) out.by_factor[factor][{m, multiple}] = at(factor, multiple);
+            out.greatest[{m, multiple}] =
+                methods[m].takes_factor ? out.by_factor[most_multiple][{m, multiple}] : at(most_multiple, multiple);
+            out.fitted[{m, multiple}] = !methods[m].takes_factor ? out.greatest[{m, multiple}]
+                                        : multiple == 1          ? out.fitted[{none, 1}] // 1 scales nothing
+                                                                 : out.by_factor[multiple][{m, multiple}];
         }
     }
     return out;

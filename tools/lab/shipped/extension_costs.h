@@ -9,7 +9,8 @@ namespace ordo::lab::extension {
 inline constexpr int multiples[] = {1, 2, 4, 8}; // of the trained length
 inline constexpr int most_multiple = 8;
 
-// A scaling method: the suffix after the trained spec, followed by the factor if the method takes one.
+// A scaling method: the suffix after the trained spec, followed by the factor if the method takes one. * stands for the
+// trained length.
 struct Method {
     const char *name, *suffix;
     bool takes_factor;
@@ -19,10 +20,11 @@ inline constexpr Method methods[] = {
     {"linear", ",scaling=linear,factor=", true},
     {"ntk", ",scaling=ntk,factor=", true},
     {"yarn", ",scaling=yarn,factor=", true},
+    {"llama3", ",scaling=llama3,original=*,factor=", true},
     {"dynamic", ",scaling=dynamic,factor=2", false},
     {"p-rope", ",keep=0.75", false},
 };
-inline constexpr std::size_t none = 0, linear = 1, ntk = 2, yarn = 3, p_rope = 5;
+inline constexpr std::size_t none = 0, linear = 1, ntk = 2, yarn = 3, p_rope = 6;
 
 // Nats of documents: a sum and a count for each document.
 struct Costs {
@@ -37,6 +39,7 @@ struct AtLength {
 struct Extension {
     Trained file;
     std::map<std::pair<std::size_t, int>, AtLength> fitted, greatest;
+    std::map<int, std::map<std::pair<std::size_t, int>, AtLength>> by_factor; // 2, 4 and 8, at every length
 };
 
 // The extra cost of `over` compared with `under` on the same tokens.
