@@ -58,10 +58,13 @@ ModelPlan plan_of_config(const Config& given, const TensorStore& tensors) {
     for (std::size_t i = 0; i < layers.size(); ++i) layers[i].window = sliding[i] ? 2 * side + 1 : 0;
     layers.front().attention_norm = false;
     b.pattern = std::move(layers);
+    const bool one_theta = c.mentions("local_rope_theta") && !c.has("local_rope_theta"); // null: the global one
     const std::string everywhere =
         rope_spec(c, plan, {.theta = 160000, .theta_key = "global_rope_theta", .layer_type = "full_attention"});
-    const std::string near =
-        rope_spec(c, plan, {.theta = 10000, .theta_key = "local_rope_theta", .layer_type = "sliding_attention"});
+    const std::string near = rope_spec(c, plan,
+                                       {.theta = one_theta ? 160000.0 : 10000.0,
+                                        .theta_key = one_theta ? "global_rope_theta" : "local_rope_theta",
+                                        .layer_type = "sliding_attention"});
     std::vector<std::string> specs;
     for (const bool slides : sliding) specs.push_back(slides ? near : everywhere);
     plan.encoding = pattern_of(specs);
