@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Granite 3 (IBM 2024), the size of 2 billion parameters: Llama with four factors.
+// Granite 3 (IBM 2024), the size of 2 billion parameters: Llama with four factors. MiniCPM (Hu et al. 2024, arXiv
+// 2404.06395) has three of them, under other names.
 #include "models/catalog.h"
+
+#include <cmath>
 
 namespace ordo {
 namespace granite_file {
@@ -37,7 +40,26 @@ void apply(const Factors& f, const Config& c, std::string_view residual_key, Blu
     b.head_scale = static_cast<float>(1 / f.logits);
 }
 
+// MiniCPM's branches have the factor scale_depth / sqrt(layers), and its logits the divisor hidden_size /
+// dim_model_base. The code beside its files has the head tied unless a key says otherwise.
+ModelPlan plan_of_minicpm(const Config& c) {
+    for (const char* key : {"num_experts", "sparse_config"}) c.absent(key);
+    ModelPlan plan{make(), {}};
+    Blueprint& b = plan.blueprint;
+    read_llama_sizes(c, b);
+    apply({.embedding = c.number("scale_emb", 1, 1e-6, 1e6),
+           .residual = c.number("scale_depth", 1, 1e-2, 1e3) / std::sqrt(static_cast<double>(b.n_layers)),
+           .scores = 0,
+           .logits = static_cast<double>(b.d_model) / c.number("dim_model_base", 1, 1, 1e6)},
+          c, "scale_depth", b);
+    b.attention_bias(c.flag("attention_bias", false));
+    b.tied_head = c.flag("tie_word_embeddings", true);
+    plan.encoding = rope_spec(c, plan);
+    return plan;
+}
+
 ModelPlan plan_of_config(const Config& given, const TensorStore&) {
+    if (given.text("model_type", "granite") == "minicpm") return plan_of_minicpm(given);
     const Config c = given.with_defaults(defaults);
     c.only("mlp_bias", false);
     ModelPlan plan{make(), {}};
@@ -86,7 +108,7 @@ const Architecture granite_architecture = {
     "Granite: Llama with factors of the embedding, the scores, the branches and the logits",
     granite_file::make,
     "rope",
-    {{"granite"}, granite_file::plan_of_config, granite_file::names},
+    {{"granite", "minicpm"}, granite_file::plan_of_config, granite_file::names},
     {{"granite"}, granite_file::plan_of_gguf}};
 
 } // namespace ordo

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // OLMo 2 (OLMo Team 2024, arXiv 2501.00656), the size of 7 billion parameters: Llama with norms after the branches, and
-// norms of all queries and of all keys together.
+// norms of all queries and of all keys together. OLMo 3 (2025) has a window in three layers of four, and scales rope in
+// the others alone.
 #include "models/catalog.h"
 
 namespace ordo {
@@ -34,7 +35,15 @@ ModelPlan plan_of_config(const Config& given, const TensorStore&) {
     b.norm_eps = c.norm_eps("rms_norm_eps", 1e-5);
     b.attention_bias(c.flag("attention_bias", false));
     b.tied_head = c.flag("tie_word_embeddings", false);
-    plan.encoding = rope_spec(c, plan);
+    plan.encoding = rope_spec(c, plan, {.layer_type = "full_attention"});
+    if (c.text("model_type", "olmo2") == "olmo2") return plan;
+    const std::vector<bool> sliding = sliding_layers(c, b.n_layers, [](int i) { return (i + 1) % 4 != 0; });
+    if (const int window = window_of(c, 4096); window != 0) set_sliding(b, sliding, window);
+    std::string near = rope_spec(c, plan, {.old_scaling = false, .layer_type = "sliding_attention"});
+    near = near.substr(0, near.find(",scaling="));
+    std::vector<std::string> specs;
+    for (const bool slides : sliding) specs.push_back(slides ? near : plan.encoding);
+    plan.encoding = pattern_of(specs);
     return plan;
 }
 
@@ -65,7 +74,7 @@ const Architecture olmo2_architecture = {
     "OLMo 2: Llama with norms after attention and feed-forward, and of queries and keys",
     olmo2_file::make,
     "rope:pairing=halves",
-    {{"olmo2"}, olmo2_file::plan_of_config, olmo2_file::names},
+    {{"olmo2", "olmo3"}, olmo2_file::plan_of_config, olmo2_file::names},
     {{"olmo2"}, olmo2_file::plan_of_gguf}};
 
 } // namespace ordo

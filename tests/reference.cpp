@@ -17,7 +17,7 @@ std::vector<Matrix> Transformer::states(const Input& in) const {
 Matrix Transformer::attention_weights(const Input& in, int layer, int head) const {
     const LayerPlan& plan = b_.layer(layer);
     Matrix x = states(in)[layer];
-    if (plan.norm_place != NormPlace::post && plan.norm_place != NormPlace::after)
+    if (plan.attention_norm && plan.norm_place != NormPlace::post && plan.norm_place != NormPlace::after)
         x = norm(x, "layers." + std::to_string(layer) + ".attention_norm", plan);
     x = shifted(x, Stage::attention, layer, in);
     const States seen_states = observed(x, layer, in);
@@ -39,7 +39,7 @@ Matrix Transformer::finished(const Input& in) const {
 Matrix Transformer::logits(const Input& in) const {
     Matrix x = finished(in);
     if (b_.head_transform) { // BERT's masked language model: dense, activation, norm
-        x = linear(x, "head_transform", true);
+        x = linear(x, "head_transform", b_.ffn_bias);
         for (double& value : x.values) value = activation(b_.activation, value);
         x = norm(x, "head_norm", b_);
     }
@@ -143,7 +143,7 @@ Matrix Transformer::after_layer(const Matrix& x, int layer, const Input& in) con
     const auto c = [&](const Matrix& h) { return cross_attention(h, layer, in); };
     switch (plan.norm_place) {
     case NormPlace::pre: {
-        Matrix y = sum(x, f(normed(x, "attention_norm")));
+        Matrix y = sum(x, f(plan.attention_norm ? normed(x, "attention_norm") : x));
         if (plan.cross_attention) y = sum(y, c(normed(y, "cross_attention_norm")));
         return sum(y, g(normed(y, "feed_forward_norm")));
     }
@@ -223,7 +223,7 @@ Matrix Transformer::mixture(const Matrix& x, const std::string& name, const Laye
 }
 
 bool Transformer::sees(const LayerPlan& plan, int query, int key) {
-    if (plan.mask == Mask::bidirectional) return true;
+    if (plan.mask == Mask::bidirectional) return plan.window == 0 || std::abs(query - key) <= plan.window / 2;
     return key <= query && (plan.window == 0 || query - key < plan.window);
 }
 

@@ -13,6 +13,7 @@ void refuse_for_all(const Config& config) {
 
 void settle_mask(const Config& config, Blueprint& b) {
     if (!b.bidirectional()) return config.only("is_causal", true);
+    if (config.flag("is_causal", true)) return; // the family's own mask
     const auto settle = [&](LayerPlan& plan) {
         if (plan.window != 0 && plan.window < b.context)
             config.refuse("is_causal", "true beside a window of " + std::to_string(plan.window) + " tokens");

@@ -93,7 +93,7 @@ private:
 // there are threads, threads share its chunks. The result depends on the query's index alone, not on the rest of the
 // batch. If an encoding rescores whole rows, there are no chunks.
 // A causal query attends to the tokens of its sequence up to its own index, at most `window` of them. A bidirectional
-// query attends to all of them.
+// query attends to all of them, or to window / 2 on each side.
 // Cross-attention has shape.cross and no encodings: qkv [n, n_heads * d_head] holds queries alone, and normed has no
 // data.
 void attention(const AttentionLayer& layer, std::span<const Part> parts, View qkv, View normed,

@@ -16,7 +16,11 @@ View TileJob::part_of(View all, const Queries& some) const {
 KeyRange TileJob::seen(int row) const {
     const int index = part.first + row;
     if (shape().cross) return {0, part.memory_tokens};
-    if (shape().mask == Mask::bidirectional) return {0, part.visible != 0 ? part.visible : part.first + part.rows};
+    if (shape().mask == Mask::bidirectional) {
+        const int all = part.visible != 0 ? part.visible : part.first + part.rows, side = shape().window / 2;
+        if (shape().window == 0 || side >= all) return {0, all};
+        return {std::max(0, std::min(index, all - 1) - side), std::min(all, index + side + 1)};
+    }
     if (shape().window == 0) return {0, index + 1};
     return {std::max(part.cache->floor(layer.index), index + 1 - shape().window), index + 1};
 }

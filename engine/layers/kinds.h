@@ -28,13 +28,16 @@ struct LayerPlan {
     bool norm_bias = false; // Norm::layer only
     float norm_eps = 1e-5f;
     NormPlace norm_place = NormPlace::pre;
+    bool attention_norm =
+        true; // false: attention reads the stream as it is; NormPlace::pre only (ModernBERT's first layer)
     QkNorm qk_norm = QkNorm::none;
     float qkv_clip = 0; // queries, keys and values are clipped to +- this value before their norms; 0: no clipping
 
     bool q_bias = false, k_bias = false, v_bias = false;
     bool out_bias = false; // of attention's output
     Mask mask = Mask::causal;
-    int window = 0;              // keys that a query sees, itself included; 0: all; causal only
+    // The keys that a query sees, itself included; 0: all. A bidirectional query sees half of them on each side.
+    int window = 0;
     float score_scale = 0;       // 0: 1 / sqrt(d_head)
     float attention_softcap = 0; // of scaled scores, before the bias: s -> cap * tanh(s / cap); 0: none
 

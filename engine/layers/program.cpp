@@ -155,7 +155,7 @@ Program compile(const LayerPlan& plan, LayerSizes sizes, unsigned places) {
     if (plan.ffn_width != 0) sizes.d_ff = plan.ffn_width;
     ProgramBuilder c(plan, sizes, {Slot::stream, sizes.d_model});
     c.places = places;
-    const NormedBranch<AttentionBranch> attention(c, "attention");
+    const NormedBranch<AttentionBranch> attention(c, "attention", plan.attention_norm);
     std::optional<NormedBranch<CrossAttentionBranch>> cross;
     if (plan.cross_attention) cross.emplace(c, "cross_attention");
     const NormedBranch<FeedForwardBranch> feed_forward(c, "feed_forward", plan.norm_place != NormPlace::parallel);

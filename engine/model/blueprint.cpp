@@ -33,9 +33,8 @@ void not_negative(std::string_view where, const char* field, float value) {
 
 void check_plan(const LayerPlan& p, std::string_view where) {
     in_range(where, "window", p.window, 0, most_tokens);
-    if (p.window != 0 && p.mask == Mask::bidirectional)
-        fail(ErrorCode::model, where, ": blueprint field 'window': expected 0 in a bidirectional model, found ",
-             p.window);
+    if (!p.attention_norm && p.norm_place != NormPlace::pre)
+        fail(ErrorCode::model, where, ": blueprint field 'attention_norm': expected true unless norm_place is pre");
     positive(where, "norm_eps", p.norm_eps, 1);
     if (p.norm_bias && p.norm != Norm::layer)
         fail(ErrorCode::model, where, ": blueprint field 'norm_bias': expected false with norm rms, found true");

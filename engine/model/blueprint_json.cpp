@@ -66,6 +66,7 @@ void visit_plan(P& p, Visit&& visit) {
     visit("shared_expert", p.shared_expert, initial.shared_expert);
     visit("ffn_width", p.ffn_width, initial.ffn_width);
     visit("cross_attention", p.cross_attention, initial.cross_attention);
+    visit("attention_norm", p.attention_norm, initial.attention_norm);
 }
 
 template <class B, class Visit>

@@ -44,7 +44,7 @@ Program compile_head(const Blueprint& b, const LayerSizes& sizes) {
     ProgramBuilder c(plan, sizes, {b.final_norm ? Slot::normed : Slot::stream, b.d_model});
     int x = 0;
     if (b.head_transform) {
-        x = c.linear(x, c.matrix("head_transform", b.d_model, b.d_model, true), Slot::branch);
+        x = c.linear(x, c.matrix("head_transform", b.d_model, b.d_model, b.ffn_bias), Slot::branch);
         x = c.step({Op::activate, x, c.value(Slot::branch, b.d_model)});
         x = c.norm(x, c.norm_weights("head_norm"), Slot::normed);
     }

@@ -67,7 +67,7 @@ Sequence::Sequence(const Stack& of, const SessionOptions& wanted, const char* na
         for (int i = 0; i < b.n_layers; ++i) shape.state_floats.push_back(of.encodings.layer(i).kept_floats());
     shape.chunk = chunk;
     shape.grows = true;
-    if (wanted.forget_past_windows)
+    if (wanted.forget_past_windows && !b.bidirectional())
         for (int i = 0; i < b.n_layers; ++i) shape.windows.push_back(b.layer(i).window);
     const PassSizes sizes{chunk, head_rows(), capacity, most_memory};
     const std::uint64_t bytes = KvCache::bytes(shape) + Pass::bytes(of, sizes) + others;

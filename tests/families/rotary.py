@@ -223,11 +223,30 @@ def granite(c, w, case):
     return head(c, w, rms_norm(x, w["model.norm.weight"], eps)) / factor("logits_scaling")
 
 
-# --- OLMo 2 ---------------------------------------------------------------------------------------------
+# --- MiniCPM --------------------------------------------------------------------------------------------
+
+
+def minicpm(c, w, case):
+    """Llama with a factor on the embedding and on what each branch adds, and a divisor of the head's input."""
+    eps, residual = epsilon(c["rms_norm_eps"], 1e-6), c["scale_depth"] / math.sqrt(c["num_hidden_layers"])
+    if broken("scale_depth not divided by the root of the layers"):
+        residual = c["scale_depth"]
+    x = w["model.embed_tokens.weight"][case["tokens"]] * (1 if broken("scale_emb left out") else c["scale_emb"])
+    for layer in range(c["num_hidden_layers"]):
+        h = w.under(f"model.layers.{layer}.")
+        normed = rms_norm(x, h["input_layernorm.weight"], eps)
+        x = x + self_attention(c, h.under("self_attn."), normed, layer, eps) * residual
+        x = x + gated(h.under("mlp."), rms_norm(x, h["post_attention_layernorm.weight"], eps)) * residual
+    width = 1 if broken("the head's input not divided") else c["hidden_size"] / c["dim_model_base"]
+    return rms_norm(x, w["model.norm.weight"], eps) / width @ w["model.embed_tokens.weight"].T
+
+
+# --- OLMo 2, OLMo 3 -------------------------------------------------------------------------------------
 
 
 def olmo2(c, w, case):
-    """Norms after each branch and none before; one RMS norm of all queries, one of all keys, before the rotation."""
+    """Norms after each branch and none before; one RMS norm of all queries, one of all keys, before the rotation. OLMo 3
+    has a window in some layers, and no scaling of rope in these."""
     eps, n, (count, shared, e) = epsilon(c["rms_norm_eps"]), len(case["tokens"]), sizes(c)
 
     def together(x, weight, number):
@@ -238,20 +257,23 @@ def olmo2(c, w, case):
     def branch(x, f, weight):
         return f(rms_norm(x, weight, eps)) if broken("norms before the branches") else rms_norm(f(x), weight, eps)
 
-    def attend(a):
+    def attend(a, slides):
         def f(x):
             q = together(a.linear("q_proj", x), a["q_norm.weight"], count)
             k = together(a.linear("k_proj", x), a["k_norm.weight"], shared)
-            frequencies, gain = rope(c, e, n)
+            scaled = not slides or broken("rope scaled in the layers with a window")
+            frequencies, gain = rope(c if scaled else {"rope_theta": c["rope_theta"]}, e, n)
             q, k = (rotate(part, np.arange(n), frequencies, factor=gain) for part in (q, k))
-            return a.linear("o_proj", attention(q, k, heads(a.linear("v_proj", x), shared), causal(n)))
+            seen = causal(n, c["sliding_window"] if slides else None)
+            return a.linear("o_proj", attention(q, k, heads(a.linear("v_proj", x), shared), seen))
 
         return f
 
     x = w["model.embed_tokens.weight"][case["tokens"]]
     for layer in range(c["num_hidden_layers"]):
         h = w.under(f"model.layers.{layer}.")
-        x = x + branch(x, attend(h.under("self_attn.")), h["post_attention_layernorm.weight"])
+        slides = c.get("layer_types", ["full_attention"] * 9)[layer] == "sliding_attention"
+        x = x + branch(x, attend(h.under("self_attn."), slides), h["post_attention_layernorm.weight"])
         x = x + branch(x, lambda y, m=h.under("mlp."): gated(m, y), h["post_feedforward_layernorm.weight"])
     return head(c, w, rms_norm(x, w["model.norm.weight"], eps))
 
@@ -267,7 +289,9 @@ def olmo2_tensors(c):
 
 FIXTURES = [
     Fixture("olmo2", olmo2_tensors, olmo2, "BF16"),
+    Fixture("olmo3", olmo2_tensors, olmo2, "BF16"),
     Fixture("granite", llama_tensors, granite, "BF16"),
+    Fixture("minicpm", lambda c: llama_tensors(c | {"tie_word_embeddings": True}), minicpm, "BF16"),
     Fixture("llama", llama_tensors, llama, "BF16"),
     Fixture("llama1", llama1_tensors, llama, unread=("model.layers.N.self_attn.rotary_emb.inv_freq",)),
     Fixture("smollm", llama_tensors, llama, "BF16"),

@@ -5,7 +5,7 @@ import numpy as np
 
 from blocks import attention, broken, causal, epsilon, gelu_tanh, heads, rms_norm, rotate, silu
 from fixture import Fixture, bias, linear, norm, pairs, table
-from rotary import gated, gated_tensors, head, rope, sizes, window_of
+from rotary import gated, gated_tensors, head, llama_tensors, rope, sizes, window_of
 
 # --- Phi-3, Phi-4-mini ----------------------------------------------------------------------------------
 
@@ -129,7 +129,76 @@ def stablelm_tensors(c):
     return t | {"lm_head.weight": linear((c["vocab_size"], d), 3)}
 
 
+# --- ERNIE 4.5, EXAONE 4 --------------------------------------------------------------------------------
+
+
+def projected(c, h, x):
+    """Queries, keys and values of each head."""
+    count, shared, _ = sizes(c)
+    parts = ("q", count), ("k", shared), ("v", shared)
+    return (heads(h.linear(f"self_attn.{name}_proj", x, trap=name != "k"), number) for name, number in parts)
+
+
+def ernie4_5(c, w, case):
+    """Llama with biases by use_bias, and rotary positions on adjacent pairs."""
+    n, eps, e = len(case["tokens"]), epsilon(c["rms_norm_eps"]), sizes(c)[2]
+    x = w["model.embed_tokens.weight"][case["tokens"]]
+    for layer in range(c["num_hidden_layers"]):
+        h = w.under(f"model.layers.{layer}.")
+        q, k, v = projected(c, h, rms_norm(x, h["input_layernorm.weight"], eps))
+        frequencies, factor = rope(c, e, n)
+        q, k = (rotate(part, np.arange(n), frequencies, adjacent=True, factor=factor) for part in (q, k))
+        x = x + h.linear("self_attn.o_proj", attention(q, k, v, causal(n)))
+        x = x + gated(h.under("mlp."), rms_norm(x, h["post_attention_layernorm.weight"], eps))
+    return head(c, w, rms_norm(x, w["model.norm.weight"], eps))
+
+
+def ernie4_5_tensors(c):
+    d, ff, (count, shared, e) = c["hidden_size"], c["intermediate_size"], sizes(c)
+    t = {"model.embed_tokens.weight": table(c["vocab_size"], d), "model.norm.weight": norm(d)}
+    for layer in range(c["num_hidden_layers"]):
+        h = f"model.layers.{layer}."
+        t |= pairs(
+            h,
+            ("self_attn.q_proj", linear((count * e, d), 1.3), bias(count * e)),
+            ("self_attn.k_proj", linear((shared * e, d), 1.3), bias(shared * e)),
+            ("self_attn.v_proj", linear((shared * e, d)), bias(shared * e)),
+            ("self_attn.o_proj", linear((d, count * e)), bias(d)),
+            ("mlp.gate_proj", linear((ff, d), 1.3), bias(ff)),
+            ("mlp.up_proj", linear((ff, d)), bias(ff)),
+            ("mlp.down_proj", linear((d, ff), 1.5), bias(d)),
+        )
+        t |= {h + "input_layernorm.weight": norm(d), h + "post_attention_layernorm.weight": norm(d)}
+    return t
+
+
+def exaone4(c, w, case):
+    """Norms after the branches, and of each head's q and k; no rotary positions where there is no window."""
+    n, eps, e = len(case["tokens"]), epsilon(c["rms_norm_eps"]), sizes(c)[2]
+    x = w["model.embed_tokens.weight"][case["tokens"]]
+    for layer in range(c["num_hidden_layers"]):
+        h = w.under(f"model.layers.{layer}.")
+        slides = c["layer_types"][layer] == "sliding_attention"
+        q, k, v = projected(c, h, x)
+        q, k = (rms_norm(part, h[f"self_attn.{name}_norm.weight"], eps) for part, name in ((q, "q"), (k, "k")))
+        if slides or broken("rotary positions in every layer"):
+            frequencies, factor = rope(c, e, n)
+            q, k = (rotate(part, np.arange(n), frequencies, factor=factor) for part in (q, k))
+        seen = causal(n, c["sliding_window"] if slides else None)
+        mixed = h.linear("self_attn.o_proj", attention(q, k, v, seen))
+        x = x + rms_norm(mixed, h["post_attention_layernorm.weight"], eps)
+        x = x + rms_norm(gated(h.under("mlp."), x), h["post_feedforward_layernorm.weight"], eps)
+    return head(c, w, rms_norm(x, w["model.norm.weight"], eps))
+
+
+def exaone4_tensors(c):
+    made = llama_tensors(c, qk_norm=True)
+    return {name.replace("input_layernorm", "post_feedforward_layernorm"): shape for name, shape in made.items()}
+
+
 FIXTURES = [
+    Fixture("ernie4_5", ernie4_5_tensors, ernie4_5, "BF16"),
+    Fixture("exaone4", exaone4_tensors, exaone4, "BF16"),
     Fixture("stablelm", stablelm_tensors, stablelm, "BF16"),
     Fixture("stablelm-parallel", stablelm_tensors, stablelm, "BF16"),
     Fixture("phi3", phi3_tensors, phi3, "BF16"),

@@ -17,10 +17,10 @@ inline std::vector<int> ints(const Json& given, const char* key) {
     return given.contains(key) ? given.at(key).get<std::vector<int>>() : std::vector<int>();
 }
 
-// RoBERTa counts only the positions of tokens that are not padding. BERT counts all, which is the default.
+// RoBERTa and MPNet count only the positions of tokens that are not padding. BERT counts all, which is the default.
 inline std::vector<int> positions_of(const std::string& family, const Json& given) {
     std::vector<int> positions;
-    if (family != "roberta") return positions;
+    if (family != "roberta" && family != "mpnet") return positions;
     int next = 0;
     for (const int padded : ints(given, "padding")) positions.push_back(padded != 0 ? 0 : next++);
     return positions;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The folders of tests/families whose cases have padding or an encoder's input: BERT, RoBERTa, DistilBERT, T5,
-// Marian, BART, mBART and M2M100, compared with the transcription in double precision (tests/families/README.md).
+// The folders of tests/families whose cases have padding or an encoder's input: BERT and its relatives, T5, Marian,
+// BART, mBART and M2M100, compared with the transcription in double precision (tests/families/README.md).
 #include "formats/source.h"
 #include "tests/formats/encoder_run.h"
 #include "tests/formats/hugging_face_folder.h"
@@ -28,9 +28,13 @@ TEST_P(MaskedModels, GiveTheLogitsAndStatesOfTheirTranscription) {
     EXPECT_EQ(padded, 2);
 }
 
-INSTANTIATE_TEST_SUITE_P(Families, MaskedModels, ::testing::Values("bert", "bert-gamma", "roberta", "distilbert"),
+INSTANTIATE_TEST_SUITE_P(Families, MaskedModels,
+                         ::testing::Values("bert", "bert-gamma", "roberta", "distilbert", "modernbert", "mpnet",
+                                           "nomic-bert"),
                          [](const auto& each) {
-                             return each.param == std::string("bert-gamma") ? "bert_gamma" : each.param;
+                             std::string name = each.param;
+                             std::replace(name.begin(), name.end(), '-', '_');
+                             return name;
                          });
 
 // Model types that share the class of another type. The fixture's logits must be the same under each name.

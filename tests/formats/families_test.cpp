@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Every folder of tests/families is a tiny checkpoint in its family's own format. Its logits must agree with those of a
 // transcription in double precision (tests/families/README.md), within the bounds that models/README.md states.
+#include "formats/architecture.h"
 #include "tests/formats/family_run.h"
 #include "tests/model/small_models.h"
+#include "tests/temp_dir.h"
 
 #include <gtest/gtest.h>
 
@@ -94,6 +96,13 @@ TEST_P(Families, TakeAnotherEncodingIfForced) {
             difference(test::logits_of(model, tokens), to_rows(reference::Transformer(b, tensors, oracles).logits(in))),
             2e-4);
     }
+}
+
+TEST(FamilyTable, NamesEachModelTypeAndFixture) {
+    const std::string text = test::file_content("models/README.md");
+    for (const Architecture& each : architectures())
+        for (const std::string_view type : each.hugging_face.model_types) EXPECT_NE(text.find(type), text.npos) << type;
+    for (const std::string& name : families()) EXPECT_NE(text.find(name), text.npos) << name;
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Families, ::testing::ValuesIn(families()), [](const auto& each) {

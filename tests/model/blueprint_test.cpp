@@ -115,7 +115,7 @@ TEST(Blueprints, RefusesValuesOutOfRangeByName) {
     for (const int bad : {0, -1, (1 << 20) + 1}) refused([=](Blueprint& b) { b.d_ff = bad; }, "d_ff");
     for (const int bad : {0, -1, 3, 5, 8}) refused([=](Blueprint& b) { b.n_kv_heads = bad; }, "n_kv_heads"); // of 4
     for (const int bad : {-1, (1 << 22) + 1}) refused([=](Blueprint& b) { b.window = bad; }, "window");
-    refused([](Blueprint& b) { b.window = 4, b.mask = Mask::bidirectional; }, "window");
+    refused([](Blueprint& b) { b.attention_norm = false, b.norm_place = NormPlace::post; }, "attention_norm");
     for (const float bad : {0.0f, -1.0f, 2.0f, std::numeric_limits<float>::quiet_NaN()})
         refused([=](Blueprint& b) { b.norm_eps = bad; }, "norm_eps");
     for (const float bad :
@@ -164,6 +164,7 @@ std::vector<std::pair<std::string, std::function<void(LayerPlan&)>>> changes() {
         {"\"norm_place\":\"sandwich\"", [](LayerPlan& p) { p.norm_place = NormPlace::sandwich; }},
         {"\"norm_place\":\"after\"", [](LayerPlan& p) { p.norm_place = NormPlace::after; }},
         {"\"norm_place\":\"parallel_two\"", [](LayerPlan& p) { p.norm_place = NormPlace::parallel_two; }},
+        {"\"attention_norm\":false", [](LayerPlan& p) { p.attention_norm = false; }},
         {"\"activation\":\"relu\"", [](LayerPlan& p) { p.activation = Activation::relu; }},
         {"\"gated\":false", [](LayerPlan& p) { p.gated = false; }},
         {"\"ffn_bias\":true", [](LayerPlan& p) { p.ffn_bias = true; }},

@@ -61,6 +61,10 @@ std::vector<PlanCase> plans() {
         all.back().blueprint.norm_place = place;
         all.back().blueprint.experts = 3, all.back().blueprint.experts_used = 1;
     }
+    with("no_norm_before_the_first_attention", [](Blueprint& b) {
+        b.pattern = {b, b};
+        b.pattern[0].attention_norm = false, b.pattern[1].window = 9;
+    });
     with("norms_of_heads", [](Blueprint& b) { b.qk_norm = QkNorm::head; });
     with("norms_of_queries_and_keys", [](Blueprint& b) { b.qk_norm = QkNorm::width, b.q_bias = b.k_bias = true; });
     with("clipped", [](Blueprint& b) { b.qkv_clip = 0.5f; });

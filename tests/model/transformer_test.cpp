@@ -32,6 +32,10 @@ std::vector<Variant> variants() {
     for (const int window : {1, 5, 64, 70, 1000})
         all.push_back(variant("window_" + std::to_string(window), [=](Blueprint& b) { b.window = window; }));
     all.push_back(variant("bidirectional", [](Blueprint& b) { b.mask = Mask::bidirectional; }));
+    for (const int window : {1, 2, 9, 64, 131, 1000})
+        all.push_back(variant("bidirectional_window_" + std::to_string(window),
+                              [=](Blueprint& b) { b.mask = Mask::bidirectional, b.window = window; }));
+    all.push_back(variant("no_attention_norm", [](Blueprint& b) { b.attention_norm = false; }));
     all.push_back(variant("score_scale", [](Blueprint& b) { b.score_scale = 1; }));
     all.push_back(variant("embedding_scale", [](Blueprint& b) { b.embedding_scale = std::sqrt(40.0f); }));
     all.push_back(variant("embedding_scale_and_norm", [](Blueprint& b) { // eps is not negligible, so the scale matters

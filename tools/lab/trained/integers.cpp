@@ -12,16 +12,14 @@ public:
     using Value = float (*)(int position, int last, int column);
     Plain(std::string name, Value value) : name_(std::move(name)), value_(value) {}
     std::string spec() const override { return name_; }
-    unsigned moments() const override { return moment_embed; }
-    unsigned gradients() const override { return moment_embed; }
-    bool shift_invariant() const override { return false; }
+    int shift_invariant_below() const override { return 0; }
     void embed(View x, const TokenRows& rows) const override {
         int last = 1;
         for (int i = 0; i < x.rows; ++i) last = std::max(last, rows.positions[i]);
         for (int i = 0; i < x.rows; ++i)
             for (int j = 0; j < x.cols; ++j) x.row(i)[j] += value_(rows.positions[i], last, j);
     }
-    void embed_backward(View, View, const TokenRows&, std::span<const View>) const override {}
+    void embed_backward(View, View, const TokenRows&, const Gradients&) const override {}
 
 private:
     std::string name_;
