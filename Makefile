@@ -239,7 +239,7 @@ test-add-encoding: programs test-binary ## prove that a new encoding is one file
 bench: programs $(BENCHES) ## what each encoding costs on this machine, and how fast it trains
 	@$(BUILD)/ordo bench --encodings all
 	@$(BUILD)/bench_training
-lint: ## format, clang-tidy, floors, sizes, README, words
+lint: ## format, clang-tidy, floors, sizes, README, questions, words
 	$(call needs,clang-format,clang-format)
 	$(call needs,clang-tidy,clang-tidy libomp-dev)
 	@tools/scripts/install_packages.sh $(TEST_PACKAGES)
@@ -247,6 +247,7 @@ lint: ## format, clang-tidy, floors, sizes, README, words
 	@git ls-files '*.cpp' '*.h' | xargs clang-format --dry-run -Werror
 	@$(MAKE) tidy programs lab
 	@[ ! -e README.md ] || { tools/scripts/readme_table.sh --check && tools/scripts/weights_table.sh --check; }
+	@tools/scripts/questions.py --check
 	@tools/scripts/words.sh
 	@echo "lint: nothing to object to"
 format: ## clang-format everything

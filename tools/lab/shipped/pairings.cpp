@@ -13,7 +13,6 @@ public:
     Permuted(const std::string& spec, const Dims& dims, int width)
         : rope_(std::move(make_encodings(spec, dims).front())), width_(width) {}
     std::string spec() const override { return "permuted"; }
-    unsigned moments() const override { return moment_rotate; }
     void prepare(int n_positions) override { rope_->prepare(n_positions); }
     void rotate(View x, const HeadRows& rows) const override {
         Vector head(width_);

@@ -46,7 +46,6 @@ public:
             }
     }
     std::string spec() const override { return "rounded"; }
-    unsigned moments() const override { return moment_rotate; }
     void rotate(View x, const HeadRows& rows) const override {
         for (int i = 0; i < x.rows; ++i)
             for (int first = 0; first < x.cols; first += x.cols / rows.n_heads)
