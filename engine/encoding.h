@@ -122,8 +122,8 @@ public:
     virtual float sink(const Tile&) const { return -std::numeric_limits<float>::infinity(); }
     virtual void sink_backward(float d_sink, const Tile&, const Gradients&) const;
 
-    // SHIFT: mixes each row of x [n, cols] with rows before it, at the places for which shifts(). x holds the same rows as
-    // the end of rows.inputs, which the cache keeps.
+    // SHIFT: mixes each row of x [n, cols] with rows before it, at the places for which shifts(). x holds the same rows
+    // as the end of rows.inputs, which the cache keeps.
     virtual void shift(View /*x*/, const ShiftRows& /*rows*/) const {}
     // Takes a whole sequence. dx holds the gradient of the output, and is replaced by that of the inputs.
     virtual void shift_backward(View dx, const ShiftRows& rows, const Gradients&) const;
@@ -205,8 +205,8 @@ std::unique_ptr<T> with_moments(std::unique_ptr<T> encoding) {
 #undef ORDO_OVERRIDDEN_MOMENTS
 #undef ORDO_OVERRIDDEN
 
-// An encoding of the caller's. A unique_ptr of its class converts to it. Functions that take it throw Error(usage) for a
-// null pointer.
+// An encoding of the caller's. A unique_ptr of its class converts to it. Functions that take it throw Error(usage) for
+// a null pointer.
 struct OwnEncoding {
     template <std::derived_from<Encoding> T>
     OwnEncoding(std::unique_ptr<T> own) : encoding(with_moments(std::move(own))) {} // NOLINT: implicit

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Nomic Embed's BERT (Nussbaum et al. 2024, arXiv 2402.01613): post-norm as BERT, with rope, a gated SiLU and no biases.
-// Its files have the keys of GPT-2.
+// Nomic Embed's BERT (Nussbaum et al. 2024, arXiv 2402.01613): post-norm as BERT, with rope, a gated SiLU and no
+// biases. Its files have the keys of GPT-2.
 #include "models/catalog.h"
 
 namespace ordo {

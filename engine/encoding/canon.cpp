@@ -106,7 +106,8 @@ private:
             if (const int own = rows.before + t; own > 0)
                 kernels().axpy(x.cols, scale * sigmoid_of(rows.inputs.row(own)), rows.inputs.row(own - 1), x.row(t));
     }
-    // y_t = x_t + l s_t x_(t-1), s_t = sigmoid(z_t):  dl = sum s_t g_t,  dz_t = l s_t (1 - s_t) g_t,  g_t = dy_t . x_(t-1)
+    // y_t = x_t + l s_t x_(t-1), s_t = sigmoid(z_t). With g_t = dy_t . x_(t-1):
+    //   dl = sum s_t g_t,  dz_t = l s_t (1 - s_t) g_t
     void smear_backward(View dx, const ShiftRows& rows, const Gradients& grads) const {
         const View gate = tensor(0, 1);
         const float scale = tensor(0, 0).data[0];

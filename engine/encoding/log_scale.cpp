@@ -7,8 +7,8 @@
 //   ministral  1 + factor ln(1 + floor(p / length))
 //   inkling    1 + factor ln(max(1, n / length))      Inkling scales its bias too, so no bias may act beside it
 // n is counted from position ids: gaps count as keys. Nakanishi 2025 (Scalable-Softmax), arXiv 2501.19399; the others
-// are those of released models: Qwen 1, Llama 4, Ministral 3 and Inkling, from their code. Keys stay as they are, so the
-// factor may act beside a rotation.
+// are those of released models: Qwen 1, Llama 4, Ministral 3 and Inkling, from their code. Keys stay as they are, so
+// the factor may act beside a rotation.
 //   d s_h = ln n (dy . x) = (dy . y) / s_h for y = s_h ln n x
 #include "encoding/base/registered.h"
 #include "kernels/kernels.h"

@@ -5,11 +5,10 @@
 //   selective  t = theta^(-2k/d_head) sum over l <= token of f_(l,k),  f = conv(up down x^_l)
 //   carope     t = sum over l <= token of f_l^k,                       f = 1 / (1 + softplus(frequency x_l))
 //   repo       t = theta^(-2k/d_head) out (silu(gate x) * (content x)), of the token's own x alone
-// x^: each of n_heads equal parts of x divided by sqrt(its squares + 1e-6), or the whole row if they are not equal. conv
-// is causal, over `kernel` tokens and each column alone. Heads that share a key head share its angles. Position ids are
-// not read. Movahedi et al. 2025, arXiv 2511.17388; Veisi et al. 2025 (CARoPE), arXiv 2507.23083; Li et al. 2025
-// (RePo), arXiv 2512.14391; from the authors' code, carope from the paper.
-//   dL/dt = dy_b y_a - dy_a y_b
+// x^: each of n_heads equal parts of x divided by sqrt(its squares + 1e-6), or the whole row if they are not equal.
+// conv is causal, over `kernel` tokens and each column alone. Heads that share a key head share its angles. Position
+// ids are not read. Movahedi et al. 2025, arXiv 2511.17388; Veisi et al. 2025 (CARoPE), arXiv 2507.23083; Li et al.
+// 2025 (RePo), arXiv 2512.14391; from the authors' code, carope from the paper.   dL/dt = dy_b y_a - dy_a y_b
 #include "core/error.h"
 #include "core/parallel.h"
 #include "encoding/base/angle_source.h"

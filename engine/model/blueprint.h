@@ -34,8 +34,8 @@ struct Blueprint : LayerPlan {
     // matrices.
     int embedding_width = 0;
     float final_softcap = 0; // of the logits: s -> cap * tanh(s / cap); 0: none
-    // Between the final norm and the head: a matrix [d_model, d_model], with a bias if ffn_bias, the activation, and a norm (the
-    // head of BERT's masked language model, Devlin et al. 2018, and the authors' code).
+    // Between the final norm and the head: a matrix [d_model, d_model], with a bias if ffn_bias, the activation, and a
+    // norm (the head of BERT's masked language model, Devlin et al. 2018, and the authors' code).
     bool head_transform = false;
     float head_scale = 1; // of the input rows of the head (T5: 1 / sqrt(d_model) where it is tied)
 

@@ -267,11 +267,14 @@ TEST(Trainable, NoBackwardDoesNothingByDefault) {
 // Calling the missing backward pass of an encoding throws the same message.
 TEST(Trainable, ABackwardThatIsMissingThrows) {
     const Bare bare(moment_embed);
-    const std::function<void()> calls[] = {
-        [&] { bare.embed_backward({}, {}, {}, {}); },   [&] { bare.observe_backward({}, {}, 0, {}, {}, {}, {}); },
-        [&] { bare.rotate_backward({}, {}, {}, {}); },  [&] { bare.bias_backward({}, {}, {}); },
-        [&] { bare.rescore_backward({}, {}, {}, {}); }, [&] { bare.sink_backward(0, {}, {}); },
-        [&] { bare.mix_backward({}, {}, {}, {}, {}); }};
+    const std::function<void()> calls[] = {[&] { bare.embed_backward({}, {}, {}, {}); },
+                                           [&] { bare.shift_backward({}, {}, {}); },
+                                           [&] { bare.observe_backward({}, {}, 0, {}, {}, {}, {}); },
+                                           [&] { bare.rotate_backward({}, {}, {}, {}); },
+                                           [&] { bare.bias_backward({}, {}, {}); },
+                                           [&] { bare.rescore_backward({}, {}, {}, {}); },
+                                           [&] { bare.sink_backward(0, {}, {}); },
+                                           [&] { bare.mix_backward({}, {}, {}, {}, {}); }};
     for (std::size_t i = 0; i < std::size(calls); ++i)
         expect_error(ErrorCode::usage, "bare: has no gradient for " + std::string(moments_of_a_pass[i].name), calls[i]);
 }

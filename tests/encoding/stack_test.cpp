@@ -14,87 +14,11 @@ namespace stack_test {
 
 const Dims dims{24, 3, 8, 4, 64};
 
-// The encodings in each layer by their effect: "rb" rotates and adds a bias.
-std::string acting(const EncodingStack& stack, int n_layers) {
-    std::string text;
-    for (int layer = 0; layer < n_layers; ++layer) {
-        const unsigned moments = stack.layer(layer).moments();
-        text += layer > 0 ? " " : "";
-        text += moments & moment_rotate ? "r" : "";
-        text += moments & moment_bias ? "b" : "";
-        text += moments == 0 ? "-" : "";
-    }
-    return text;
-}
-
-TEST(EncodingStack, APatternRepeatsOverTheLayers) {
-    EXPECT_EQ(acting(EncodingStack("rope", dims), 4), "r r r r");
-    EXPECT_EQ(acting(EncodingStack("pattern(rope,none)", dims), 4), "r - r -");
-    EXPECT_EQ(acting(EncodingStack("pattern(rope,rope,none)", dims), 4), "r r - r");
-    EXPECT_EQ(acting(EncodingStack("alibi+pattern(none,rope)", dims), 4), "b rb b rb");
-    EXPECT_EQ(acting(EncodingStack("pattern(none,(rope+alibi),alibi)", dims), 4), "- rb b -");
-    EXPECT_EQ(acting(EncodingStack("pattern(rope,none)+pattern(none,(rope:theta=5))", dims), 4), "r r r r");
-}
-
-TEST(EncodingStack, EqualItemsOfAPatternAreOneEncoding) {
-    EXPECT_EQ(EncodingStack("pattern(rope,rope,none)", dims).items().size(), 1u);
-    EXPECT_EQ(EncodingStack("pattern(rope,(rope:theta=5),rope)", dims).items().size(), 2u);
-    EXPECT_EQ(EncodingStack("pattern(rope,(rope:theta=10000,width=8))", dims).items().size(), 1u);
-}
-
-// A pattern may be longer than the model is deep. Its further elements stay in the spec and have no effect.
-TEST(EncodingStack, ElementsPastTheLastLayerAreIdle) {
-    Dims shallow = dims;
-    shallow.n_layers = 2;
-    const EncodingStack stack("pattern(rope,none,(rope:theta=5),alibi)", shallow);
-    EXPECT_EQ(stack.items().size(), 1u);
-    EXPECT_EQ(stack.moments(), unsigned{moment_rotate});
-    EXPECT_EQ(acting(stack, 2), "r -");
-    EXPECT_EQ(stack.spec(), EncodingStack("pattern(rope,none,(rope:theta=5),alibi)", dims).spec());
-}
-
-TEST(EncodingStack, WithoutLayersThereAreEncodingsAndNoLayers) {
-    Dims none = dims;
-    none.n_layers = 0;
-    EncodingStack stack("segment+pattern(rope,alibi)", none);
-    EXPECT_EQ(stack.items().size(), 3u);
-    EXPECT_EQ(stack.moments(), moment_embed | moment_rotate | moment_bias);
-    EXPECT_EQ(stack.tensors().size(), 1u);
-    Tensor segment(2, 24), x(1, 24);
-    segment.data()[3] = 7;
-    stack.bind(std::vector<View>{segment.view()});
-    stack.embed(x.view(), {std::vector<int>{0}, {}});
-    EXPECT_EQ(x.data()[3], 7);
-    EXPECT_THROW(EncodingStack("pattern(rope,(rope+alibi+rope:theta=5))", none), Error);
-    none.n_layers = -1;
-    EXPECT_THROW(EncodingStack("rope", none), Error);
-}
-
-TEST(EncodingStack, RefusesTwoRotationsOfOneLayerWhereverTheyStand) {
-    for (const char* spec :
-         {"rope+alibi+rope:theta=5", "rope+pattern(none,rope)", "pattern(rope,none)+pattern(none,none,rope)",
-          "pattern((rope+rope),none)", "pattern((rope+rope:theta=5))", "pattern(none,none,none,rope)+rope"})
-        expect_error(ErrorCode::usage, "'rope' and 'rope' both rotate", [&] { EncodingStack(spec, dims); });
-    EXPECT_NO_THROW(EncodingStack("pattern(rope,none)+pattern(none,rope)", dims));
-}
-
-// A factor of the queries commutes with a rotation, and with another factor.
-TEST(EncodingStack, TakesFactorsOfTheQueriesBesideARotation) {
-    for (const char* spec : {"rope+log-scale", "log-scale+rope", "log-scale:kind=llama4+log-scale:kind=log-n+rope",
-                             "pattern((rope+log-scale),none)", "log-scale:kind=inkling+cope"})
-        EXPECT_NO_THROW(EncodingStack(spec, dims)) << spec;
-}
-
-TEST(EncodingStack, RefusesOthersWhereAnEncodingActsAlone) {
-    const auto refused = [](const std::string& spec, const std::string& text) {
-        expect_error(ErrorCode::usage, text, [&] { EncodingStack(spec, dims); });
-    };
-    refused("log-scale:kind=inkling+alibi", "expected 'log-scale' without another encoding at bias");
-    refused("t5+log-scale:kind=inkling", "expected 'log-scale' without another encoding at bias");
-    refused("transformer-xl+log-scale", "expected 'transformer-xl' without another encoding at rotate");
-    refused("stick-breaking+cope", "expected 'stick-breaking' without another encoding at rescore");
-    refused("stick-breaking+sink", "'stick-breaking' and 'sink' both are the sink of a softmax");
-    EXPECT_NO_THROW(EncodingStack("pattern((log-scale:kind=inkling),(alibi))", dims));
+template <class... Own>
+std::vector<OwnEncoding> list(Own... own) {
+    std::vector<OwnEncoding> items;
+    (items.push_back(std::move(own)), ...);
+    return items;
 }
 
 TEST(EncodingStack, NamesBindsAndLimits) {
@@ -198,10 +122,9 @@ TEST(LayerEncodings, KeepsTheStatesThatKeysNeedFirst) {
             scores.row(0)[0] += tile.query_state.row(0)[0];
         }
     };
-    std::vector<OwnEncoding> items;
-    items.push_back(std::make_unique<Passing>("passing", moment_observe | moment_bias, 1));
-    items.push_back(std::make_unique<Probe>("kept", moment_observe | moment_bias, 2));
-    const EncodingStack stack(std::move(items), 1);
+    const EncodingStack stack(list(std::make_unique<Passing>("passing", moment_observe | moment_bias, 1),
+                                   std::make_unique<Probe>("kept", moment_observe | moment_bias, 2)),
+                              1);
     const LayerEncodings& layer = stack.layer(0);
     EXPECT_EQ(layer.state_floats(), 3);
     EXPECT_EQ(layer.kept_floats(), 2);
@@ -351,12 +274,9 @@ private:
 };
 
 TEST(EncodingStack, TellsLengthsOfTheTextFromThatOfTheSession) {
-    std::vector<OwnEncoding> items;
-    items.push_back(std::make_unique<Switching>(50));
-    items.push_back(std::make_unique<Long>(0));
-    items.push_back(std::make_unique<Switching>(20));
-    items.push_back(std::make_unique<Switching>(50));
-    EncodingStack stack(std::move(items), 2);
+    EncodingStack stack(list(std::make_unique<Switching>(50), std::make_unique<Long>(0),
+                             std::make_unique<Switching>(20), std::make_unique<Switching>(50)),
+                        2);
     float weight = 3;
     stack.bind(std::vector<View>{view(&weight, 1, 1)});
     EXPECT_EQ(stack.changes_beyond(500), (std::vector<int>{20, 50}));
@@ -380,10 +300,7 @@ TEST(EncodingStack, RefusesTensorsThatAreNeitherVectorsNorMatrices) {
 }
 
 TEST(EncodingStack, AtALengthSharesWhatStaysAndBindsWhatChanges) {
-    std::vector<OwnEncoding> items;
-    items.push_back(std::make_unique<Probe>("plain", moment_embed, 0));
-    items.push_back(std::make_unique<Long>(0));
-    EncodingStack stack(std::move(items), 2);
+    EncodingStack stack(list(std::make_unique<Probe>("plain", moment_embed, 0), std::make_unique<Long>(0)), 2);
     float weight = 3;
     stack.bind(std::vector<View>{view(&weight, 1, 1)});
     stack.prepare(10);

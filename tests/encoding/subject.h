@@ -243,7 +243,7 @@ private:
                 ids.push_back(axis == 0 ? first[i] : (5 * static_cast<int>(i) + axis) % 60);
         return ids;
     }
-    // xPos grows with the position until a float overflows. Next to a far distance, the biases of DPB lose their digits.
+    // xPos grows with the position until a float overflows. Next to a far distance, biases of DPB lose their digits.
     bool bounded(int position) const {
         if (stack.spec().find("distance=linear") != std::string::npos) return position < 5000;
         double most = 0;

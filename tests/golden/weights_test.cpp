@@ -37,6 +37,8 @@ constexpr Shipped shipped[] = {{"none", "none"},
                                {"sink-rope", "sink+rope"},
                                {"transformer-xl", "transformer-xl"},
                                {"deberta", "deberta"},
+                               {"pope", "pope"},
+                               {"canon", "canon"},
                                {"rope-none", "pattern(rope,none)"},
                                {"rotate-stretch-36", "rotate-stretch:period=36"},
                                {"rotate-stretch-6", "rotate-stretch:period=6"}};

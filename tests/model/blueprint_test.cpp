@@ -275,7 +275,6 @@ TEST(Blueprints, RefusesPlansByTheirNumberAndField) {
     refused("[{},{\"layers\":[]}]", "layer plan 1: unknown field 'layers'");
     refused("[{},{\"window\":-1}]", "window");
     refused("[{},{\"window\":5000000}]", "layer plan 1: blueprint field 'window'");
-    refused("[{\"window\":4,\"mask\":\"bidirectional\"}]", "layer plan 0: blueprint field 'window'");
     refused("[{\"norm_bias\":true}]", "layer plan 0: blueprint field 'norm_bias': expected false with norm rms");
     refused("[{\"norm_place\":\"around\"}]", "layer plan 0: 'norm_place': expected one of pre, post, sandwich");
     refused("[{\"qk_norm\":\"both\"}]", "layer plan 0: 'qk_norm': expected one of none, head, width");

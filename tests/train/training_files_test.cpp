@@ -365,15 +365,12 @@ TEST_F(TrainingFiles, TheProgramEndsWithTheCodeOfWhatIsWrong) {
 
 // 1,600,000 tokens were requested, in steps of 8 * 256, and 781 steps were made.
 TEST_F(TrainingFiles, ACardSaysWhatWasSeen) {
-    put_file(dir_ / "log", "step,tokens,lr,loss,grad_norm,tokens_per_second,validation_loss\n"
-                           "1,2048,0.001,8,1,0,\n2,4096,0.001,6,1,0,\n2,4096,,,,,7\n");
-    const std::string command =
-        "tools/scripts/card.sh '" + test::program_path() + "' weights/none.safetensors " + (dir_ / "log").string();
+    const std::string command = "tools/scripts/card.sh '" + test::program_path() + "' weights/none.safetensors";
     const std::unique_ptr<std::FILE, int (*)(std::FILE*)> card(::popen(command.c_str(), "r"), ::pclose);
     ASSERT_TRUE(card);
     std::string text;
     for (int c = 0; (c = std::fgetc(card.get())) != EOF;) text += static_cast<char>(c);
-    EXPECT_NE(text.find("| tokens seen | 11999232 |"), std::string::npos) << text;
+    EXPECT_NE(text.find("| tokens seen | 11,999,232 |"), std::string::npos) << text;
 }
 
 } // namespace

@@ -20,6 +20,16 @@ encoding_of() { # the spec of a file's name
     rope-none) echo 'pattern(rope,none)' ;;
     sink-rope) echo 'sink+rope' ;;
     none-large) echo none ;;
+    rope-half) echo 'rope:keep=0.5' ;;
+    rope-half-long) echo 'rope:keep=0.5,theta=7600000' ;;
+    rope-alibi) echo 'rope+alibi' ;;
+    rope-canon) echo 'rope+canon' ;;
+    rope-log-scale) echo 'rope+log-scale' ;;
+    rope-log-n) echo 'rope+log-scale:kind=log-n,length=256' ;;
+    forget-5) echo 'forget:start=5' ;;
+    sinusoidal-columns-32) echo 'sinusoidal:columns=32' ;;
+    sinusoidal-theta-*) echo "sinusoidal:base=${1##*-}" ;;
+    rope-theta-*) echo "rope:theta=${1##*-}" ;;
     *) echo "$1" ;;
     esac
 }
@@ -85,7 +95,7 @@ TOKENIZER=$WORK/tokenizer-$(sha256sum <"$TEXT" | cut -c 1-8).safetensors # learn
     --eval-tokens 256 --out "$TOKENIZER" >/dev/null
 export ORDO OUT TOOLS WORK TEXT VALIDATION TOKENIZER
 [ $# -gt 0 ] || set -- none sinusoidal learned rope alibi t5 rotate-stretch-36 rotate-stretch-6 kerple fire xpos shaw cope \
-    forget rope-none sandwich sink-rope transformer-xl deberta
+    forget rope-none sandwich sink-rope transformer-xl deberta pope canon
 for seed in ${SEEDS:-1}; do
     for name; do echo "$name $seed"; done
 done | xargs -L 1 -P 2 "$0" --one || exit 1

@@ -168,8 +168,8 @@ void LayerEncodings::observe_backward(View d_state, View x, Positions positions,
     }
 }
 
-// From the last encoding to the first. x becomes the output of each: a factor of the queries is divided out again, where
-// it is not 0.
+// From the last encoding to the first. x becomes the output of each: a factor of the queries is divided out again,
+// where it is not 0.
 void LayerEncodings::rotate_backward(View dx, View x, const HeadRows& rows, View d_state,
                                      const TensorGradients& grads) const {
     Tensor before, factors;

@@ -26,8 +26,8 @@ public:
     }
 };
 
-// The encodings that act in one layer, applied left to right, factors of the queries last. A call gets the state of all of them and gives each
-// encoding its own columns. The columns that the cache keeps come first.
+// The encodings that act in one layer, applied left to right, factors of the queries last. A call gets the state of all
+// of them and gives each encoding its own columns. The columns that the cache keeps come first.
 class LayerEncodings {
 public:
     unsigned moments() const { return moments_; }

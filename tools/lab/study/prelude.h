@@ -8,8 +8,8 @@
 #include "model/model_access.h"
 #include "tools/lab/lab.h"
 #include "tools/lab/math/statistics.h"
-#include "tools/lab/study/encodings.h"
 #include "tools/lab/study/answers.h"
+#include "tools/lab/study/encodings.h"
 
 #include <array>
 #include <functional>

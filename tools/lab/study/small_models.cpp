@@ -10,6 +10,7 @@
 #include "training/schedule.h"
 #include "training/step.h"
 
+#include <algorithm>
 #include <cmath>
 #include <exception>
 
@@ -94,8 +95,10 @@ Session small_session(const Model& model, int capacity) {
 
 bool says_nothing_of_position(const std::string& encoding, const Dims& dims) {
     const EncodingStack stack(encoding, dims);
-    return (stack.moments() & ~(moment_embed | moment_sink)) == 0 &&
-           stack.shift_invariant_below() == std::numeric_limits<int>::max();
+    return std::all_of(stack.items().begin(), stack.items().end(), [](const auto& item) {
+        if (item->scales_queries()) return true; // by the length alone
+        return (item->moments() & ~(moment_embed | moment_sink)) == 0 && item->shift_invariant();
+    });
 }
 
 void side_by_side(int n, const std::function<void(int)>& body) {

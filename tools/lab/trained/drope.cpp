@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Position as a scaffold: rotary weights go on training without an encoding for a small part of their tokens. Gelberg et
-// al. 2025 (DroPE), arXiv 2512.12167, find that they then read texts beyond the trained length.
+// Position as a scaffold: rotary weights go on training without an encoding for a small part of their tokens. Gelberg
+// et al. 2025 (DroPE), arXiv 2512.12167, find that they then read texts beyond the trained length.
 #include "tools/cli/inputs.h"
 #include "tools/lab/shipped/extension_costs.h"
 #include "tools/lab/study/answers.h"
