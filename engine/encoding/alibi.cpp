@@ -25,14 +25,14 @@ public:
     using DistanceBias::DistanceBias;
     void parameters(Params& p) override {
         p.number("max", max_, 0, 64, "the smallest slope of all heads is 2^-max");
-        p.number("power", power_, 0.01, 2, "of the distance; 2 falls with its square");
+        p.number("power", power_, 0.01, 2, "the exponent of the distance");
         p.unless(penalty_ == Penalty::power);
         p.choice("penalty", penalty_, {"power", "exponential", "growing"},
                  "power; exponential, which nears the slope; growing, exponentially");
         if (penalty_ != Penalty::power || p.listing())
             p.number("length", length_, 0.01, 1e9,
-                     "of the latter two: the distance at which they are 0.63 and 1.7 times the slope");
-        p.unless(scale_ == 1).number("scale", scale_, 0.0001, 1000000, "what all slopes are multiplied by");
+                     "the scale of penalty=exponential and growing: there they are 0.63 and 1.7 times the slope");
+        p.unless(scale_ == 1).number("scale", scale_, 0.0001, 1000000, "the factor of all slopes");
         p.unless(!trained_).flag("trained", trained_, "yes: the slopes are trained, for each layer");
     }
     void ready() override {

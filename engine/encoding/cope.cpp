@@ -22,7 +22,7 @@ class Cope final : public RegisteredEncoding {
 public:
     using RegisteredEncoding::RegisteredEncoding;
     void parameters(Params& p) override {
-        p.integer("positions", positions_, 1, most_positions, "rows of W: counts from there on are alike");
+        p.integer("positions", positions_, 1, most_positions, "the number of rows of W; larger counts share the last");
     }
     void ready() override {
         for (int slot = 0; slot < slots(); ++slot) turned_.emplace_back(positions_, dims().d_head);

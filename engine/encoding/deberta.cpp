@@ -18,7 +18,7 @@ class Deberta final : public RelativeVectors {
 public:
     using RelativeVectors::RelativeVectors;
     void parameters(Params& p) override {
-        p.integer("span", span_, 1, 1 << 20, "distance from which on all are alike");
+        p.integer("span", span_, 1, 1 << 20, "larger distances share this one's vector");
         p.choice("terms", terms_, {"both", "c2p", "p2c"},
                  "c2p: content to position, p2c: position to content, or both");
     }

@@ -14,7 +14,7 @@ class Learned final : public RowTable {
 public:
     using RowTable::RowTable;
     void parameters(Params& p) override {
-        p.integer("length", length_, 1, 1 << 24, "positions that the table has a row for", "context");
+        p.integer("length", length_, 1, 1 << 24, "the number of positions in the table", "context");
         p.integer("offset", offset_, 0, 1 << 24, "rows before that of position 0; 2 for OPT");
     }
     int shift_invariant_below() const override { return 0; }

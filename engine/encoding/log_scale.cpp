@@ -31,7 +31,7 @@ public:
         if (p.read()) length_ = lengths[static_cast<int>(kind_)];
         if (kind_ != Kind::ssmax || p.listing())
             p.integer("length", length_, kind_ == Kind::log_n ? 2 : 1, 1 << 30,
-                      "of all but ssmax: keys from which on the factor grows, or from step to step",
+                      "of all but ssmax: the number of keys from which the factor grows, or of each step",
                       "context, 8192, 16384 or 128000");
         if (kind_ > Kind::log_n || p.listing())
             p.number("factor", factor_, 0.0001, 1e6, "of llama4, ministral and inkling: growth of the factor");

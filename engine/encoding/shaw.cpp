@@ -16,7 +16,7 @@ class Shaw final : public RelativeVectors {
 public:
     using RelativeVectors::RelativeVectors;
     void parameters(Params& p) override {
-        p.integer("clip", clip_, 0, 1 << 20, "distance from which on all are alike");
+        p.integer("clip", clip_, 0, 1 << 20, "larger distances share this one's vector");
         p.flag("values", has_values_, "no: the keys' vectors alone");
     }
     unsigned moments() const override { return moment_bias | (has_values_ ? moment_mix : 0U); }

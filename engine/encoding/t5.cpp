@@ -17,11 +17,12 @@ class T5 final : public DistanceBias {
 public:
     using DistanceBias::DistanceBias;
     void parameters(Params& p) override {
-        const int unit = causal() ? 2 : 4; // half of the buckets of a sign hold one distance each
-        p.integer("buckets", buckets_, unit, 4096, "of distances; half of a sign's hold one distance each");
+        const int unit = causal() ? 2 : 4; // the first half of a direction's buckets hold one distance each
+        p.integer("buckets", buckets_, unit, 4096,
+                  "the number of buckets; the first half hold one distance each (bidirectional: for each direction)");
         if (buckets_ % unit != 0)
             fail(ErrorCode::usage, "t5: buckets: expected a multiple of ", unit, ", found ", buckets_);
-        p.integer("distance", distance_, buckets_ / unit + 1, 1 << 20, "from which on all are in the last bucket");
+        p.integer("distance", distance_, buckets_ / unit + 1, 1 << 20, "distances from here on share the last bucket");
     }
     std::vector<TensorSpec> tensors() const override { // as T5 is initialised, with a factor of 1
         const auto deviation = static_cast<float>(1 / std::sqrt(dims().d_model));

@@ -27,7 +27,7 @@ constexpr std::size_t max_table_floats = std::size_t{1} << 26; // 256 MiB of r, 
 constexpr int ahead = 64;            // later keys in a causal model, which a tile computes and then masks
 constexpr int scratch_floats = 2048; // of an array on a stack that may have 64 KiB
 constexpr int slab = TurnedRows::slab;
-constexpr int sinusoid_columns = 256; // gradients are computed for so many columns at once
+constexpr int sinusoid_columns = 256; // of a gradient, computed at once
 
 class TransformerXl final : public RegisteredEncoding {
 public:

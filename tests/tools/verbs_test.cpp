@@ -281,7 +281,7 @@ TEST(CliEncodings, SayWhatASpecMeansInAModel) {
     EXPECT_TRUE(trainable("alibi:trained=yes"));
     EXPECT_FALSE(trainable("alibi:max=4"));
     EXPECT_TRUE(trainable("pattern(alibi,(alibi:trained=yes))")); // trainable outside layer 0
-    EXPECT_NE(out_of({"encodings", "alibi:trained=yes"}).find("trainable: yes"), std::string::npos);
+    EXPECT_NE(out_of({"encodings", "alibi:trained=yes"}).find("trained tensors: yes"), std::string::npos);
     EXPECT_NE(out_of({"encodings", "deberta"}).find("cached keys: raw"), std::string::npos);
     expect_error(run_program({"encodings", "roape"}), 2, "nearest: rope");
     expect_error(run_program({"encodings", "rope:base=3"}), 2, "base");

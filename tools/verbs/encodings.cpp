@@ -138,7 +138,7 @@ std::string explanation_text(const EncodingInfo& info, const Facts& facts) {
     if (!info.paper.empty()) out += "paper: " + std::string(info.paper) + "\n";
     if (!info.formula.empty()) out += "formula:\n" + indented(info.formula);
     out += "moments: " + moments_text(facts.moments) + ", shift-invariant: " + (facts.shift_invariant ? "yes" : "no") +
-           ", trainable: " + (facts.trainable ? "yes" : "no") + ", cached keys: " + facts.key_cache() + "\n";
+           ", trained tensors: " + (facts.trainable ? "yes" : "none") + ", cached keys: " + facts.key_cache() + "\n";
     out = for_stdout(out);
     const std::vector<Parameter> parameters = parameters_of(info);
     if (parameters.empty()) return out;

@@ -10,8 +10,8 @@ const places = { embed: 'on the words’ numbers, before the first layer', rotat
   sink: 'in the softmax of each layer', observe: 'by reading the words’ numbers, in each layer',
   mix: 'on the collected values, in each layer' };
 // Without a slider: the parameters of rare choices, and those that the view sets itself or does not show.
-const rare = /^(yarn|llama3|longrope|dynamic|of the latter)/;
-const hidden = /^(width|pairing|interleaved|original|offset|attention|count|length)$/;
+const hidden = new Set(['width', 'pairing', 'interleaved', 'original', 'offset', 'attention', 'count', 'length',
+  'beta-fast', 'beta-slow', 'extrapolation', 'truncate', 'low', 'high', 'short', 'long', 'factors']);
 let app, state, about, initial = {}, drawings = [], turn = 0;
 
 const acts = (moment) => about.acts.split('+').includes(moment);
@@ -24,7 +24,7 @@ const changes = () => about.parameters.map(({ name }) => name).filter((name) => 
 
 function parameter({ name, help, words, min, max, integer, default: text }) {
   const value = text === 'context' ? 256 : Number(text);
-  if (rare.test(help) || hidden.test(name)) return [];
+  if (hidden.has(name)) return [];
   if (words?.length) return [choice(name, name, words.filter((word) => word !== 'longrope'), text, help)];
   if (!text || !Number.isFinite(value) || !(max > min)) return [];
   const log = value >= 1000 && !integer, most = Math.min(max, value * (log ? 100 : name === 'factor' ? 16 : 4) || 1);

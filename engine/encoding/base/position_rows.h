@@ -11,7 +11,7 @@ namespace ordo {
 
 class PositionRows {
 public:
-    // Computes rows of so many floats for positions 0 .. n_positions - 1: fill(position, row), in threads of `grain`
+    // Computes rows of `floats` numbers for positions 0 .. n_positions - 1: fill(position, row), in threads of `grain`
     // positions or more. Later positions, and those after 64 MiB, have no row.
     template <class Fill>
     void prepare(int n_positions, int floats, int grain, const Fill& fill) {

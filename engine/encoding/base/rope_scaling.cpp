@@ -31,7 +31,7 @@ double longrope_attention(double s, int original) {
 
 void yarn(const RopeScaling& scaling, double theta, std::vector<double>& w) {
     const int width = 2 * static_cast<int>(w.size());
-    const auto pair = [&](double turns) { // the pair with so many rotations in L0
+    const auto pair = [&](double turns) { // the pair that rotates `turns` times in L0
         return width * std::log(scaling.original / (two_pi * turns)) / (2 * std::log(theta));
     };
     double low = pair(scaling.beta_fast), high = pair(scaling.beta_slow);

@@ -56,8 +56,8 @@ public:
     std::vector<TensorSpec> tensors() const;
     void bind(std::span<const View> tensors); // in the order of tensors()
     void prepare(int n_positions);
-    // The same encodings with the same tensors, made again from the spec that made this stack, and prepared for so many
-    // positions. Empty if no spec did.
+    // The same encodings with the same tensors, made again from the spec that made this stack, and prepared for
+    // n_positions. Empty if no spec made it.
     std::optional<EncodingStack> prepared_for(int n_positions) const;
     // The stack in which encodings that depend on a length are replaced by their versions at it, bound, and prepared
     // for n_positions. Empty if no encoding depends on it.
