@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <gtest/gtest.h>
+#include <set>
 
 namespace {
 
@@ -92,6 +93,7 @@ TEST_F(CliTrain, ACheckpointOfAnotherRunSaysWhatDiffers) {
     expect_success(run({"--lr", "0.01"}));
     expect_error(run({"--lr", "0.02"}), 2, "its --lr: expected 0.02, found 0.01");
     expect_error(run({"--lr", "0.01", "--kv-heads", "1"}), 2, "its --kv-heads: expected 1, found 2");
+    expect_error(run({"--lr", "0.01", "--window", "5"}), 2, "its --window: expected 5, found 0");
     expect_error(run({"--lr", "0.01", "--encoding", "alibi"}), 2,
                  "its --encoding: expected alibi:max=8,power=1, found rope");
     std::vector<std::string> deeper = words({"--lr", "0.01", "--checkpoint", path("c"), "--resume", "-q"});
@@ -140,11 +142,41 @@ TEST_F(CliTrain, WritesWeightsThatTheOtherVerbsRead) {
     EXPECT_EQ(warnings("val.txt"), "");
 }
 
+// A window of the whole sequence hides nothing, so the run is the same; a shorter one hides keys of its layers alone.
+TEST_F(CliTrain, LayersTakeTheirWindowsInTurn) {
+    const auto loss = [&](std::vector<std::string> more) {
+        std::vector<std::string> all = words(std::move(more));
+        *(std::find(all.begin(), all.end(), "--layers") + 1) = "3";
+        const Outcome trained = run_program(all);
+        expect_success(trained);
+        return trained.out;
+    };
+    const auto windows = [&] {
+        const Json b = read_json(run_program({"info", path("w.safetensors"), "--format", "json"}).out)["blueprint"];
+        std::vector<int> all;
+        for (const Json& plan : b.value("layers", Json::array({b}))) all.push_back(plan.value("window", b["window"]));
+        return all;
+    };
+    const std::string whole = loss({});
+    EXPECT_EQ(loss({"--window", "16"}), whole);
+    EXPECT_EQ(windows(), std::vector<int>{16});
+    EXPECT_EQ(loss({"--window", "0,16"}), whole);
+    const std::string first = loss({"--window", "3,0,0"}), turn = loss({"--window", "3,0"}),
+                      all = loss({"--window", "3,3"});
+    EXPECT_EQ(std::set<std::string>({whole, first, turn, all}).size(), 4);
+    EXPECT_EQ(windows(), std::vector<int>{3});
+    loss({"--window", "3,0", "--encoding", "pattern(rope,none)"});
+    EXPECT_EQ(windows(), (std::vector<int>{3, 0}));
+    expect_success(run_program({"generate", path("w.safetensors"), "-p", "The", "-n", "20"}));
+}
+
 TEST_F(CliTrain, OptionsAreRefusedBeforeAnythingIsRead) {
     expect_error(run_program({"train"}), 2, "expected a text to learn: ordo train TEXT --out FILE");
     expect_error(run_program({"train", "--corpus", "a", "--val", "b"}), 2, "expected --out FILE");
     expect_error(run_program(words({"--arch", "lama"})), 2, "expected one of ordo, ");
     expect_error(run_program(words({"--kv-heads", "3"})), 2, "--kv-heads: expected a divisor");
+    expect_error(run_program(words({"--window", "8,0"})), 2, "expected at most a number for each of the 1 layers");
+    expect_error(run_program(words({"--window", "-1"})), 2, "--window");
     expect_error(run_program(words({"--resume"})), 2, "--checkpoint");
     expect_error(run_program(words({"--warmup", "0.1", "--warmup-steps", "3"})), 2, "found both");
     expect_error(run_program(words({"--muon-scale", "2"})), 2, "expected --optimizer muon beside it");

@@ -87,11 +87,13 @@ std::string chosen_by(std::string_view condition) {
         {"trunk.d_ff", "ffn"},
         {"trunk.d_model", "dim"},
         {"trunk.embedding_scale", "embedding-scale"},
+        {"trunk.layers", "window"}, // of one --arch they differ in no more
         {"trunk.n_heads", "heads"},
         {"trunk.n_kv_heads", "kv-heads"},
         {"trunk.n_layers", "layers"},
         {"trunk.qk_norm", "qk-norm"},
         {"trunk.vocab_size", "vocab"},
+        {"trunk.window", "window"},
     };
     for (const auto& [name, option] : options)
         if (condition == name) return "--" + std::string(option);
@@ -106,7 +108,7 @@ std::string_view another_file(std::string_view condition) {
         {"finish.sha256", "it has another text, or none, for the end (--finish)"},
         {"init.sha256", "it started from other weights, or none (--init)"},
         {"tokenizer.sha256", "it has another tokenizer (--tokenizer, --vocab, or another text to make it from)"},
-        {"trunk.sha256", "its model has another form (--arch)"},
+        {"trunk.sha256", "its model has another form (--arch, --window)"},
     };
     for (const auto& [name, meaning] : meanings)
         if (condition == name) return meaning;
@@ -152,8 +154,9 @@ public:
             if (const std::string& found = file_.metadata().at(prefix + name); found != wanted)
                 another(name, wanted, found);
         };
-        // The encoding's sizes follow from these, so they are checked before it.
-        for (const char* size : {"trunk.d_model", "trunk.n_heads", "trunk.context"})
+        // The encoding's sizes follow from three of these, so they are checked before it; and the list of layers from
+        // the last, if it differs.
+        for (const char* size : {"trunk.d_model", "trunk.n_heads", "trunk.context", "trunk.window"})
             if (const auto own = run.find(size); own != run.end()) check(own->first, own->second);
         for (const auto& [name, wanted] : run) check(name, wanted);
         read_ += run.size();

@@ -2,6 +2,7 @@
 // ordo train: the command line of tools/train/.
 #include "tools/train/train.h"
 #include "formats/architecture.h"
+#include "formats/config_values.h"
 
 #include "core/error.h"
 #include "formats/source.h"
@@ -63,6 +64,22 @@ void read_method(const Arguments& arguments, train::Options& o) {
     o.dropout = arguments.number("dropout");
 }
 
+// Layer i gets number i modulo their count. The first layer's plan becomes the base, as in models that are read.
+void set_windows(Blueprint& b, std::span<const std::int64_t> windows) {
+    if (windows.size() > static_cast<std::size_t>(b.n_layers))
+        fail(ErrorCode::usage, "option --window: expected at most a number for each of the ", b.n_layers,
+             " layers, found ", windows.size());
+    std::vector<LayerPlan> plans;
+    for (int i = 0; i < b.n_layers; ++i) {
+        plans.push_back(b.layer(i));
+        plans.back().window = static_cast<int>(windows[static_cast<std::size_t>(i) % windows.size()]);
+    }
+    plans = to_period(std::move(plans));
+    static_cast<LayerPlan&>(b) = plans.front();
+    b.pattern.clear();
+    if (plans.size() > 1) b.pattern = std::move(plans);
+}
+
 Blueprint read_blueprint(const Arguments& arguments, const Architecture& architecture) {
     Blueprint b = architecture.make();
     const auto size = [&](const char* option, int& field) {
@@ -83,6 +100,7 @@ Blueprint read_blueprint(const Arguments& arguments, const Architecture& archite
     if (arguments.has("embedding-scale")) b.embedding_scale = static_cast<float>(arguments.number("embedding-scale"));
     if (arguments.has("qk-norm"))
         for (LayerPlan* plan : plans_of(b)) plan->qk_norm = qk_norm_of(arguments.text("qk-norm"));
+    if (arguments.has("window")) set_windows(b, arguments.integers("window"));
     if (arguments.has("dim") || arguments.has("heads")) b.d_head = d_head;
     try {
         check(b, "ordo train");

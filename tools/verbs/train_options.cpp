@@ -59,6 +59,9 @@ constexpr Option trunk_options[] = {
            "Multiply the rows of the embedding by X. The square root of --dim makes them as large as sinusoids."}),
     {Kind::choice, "qk-norm", "WHICH",
      "none|head|width: an RMS norm of queries and keys, for each head or for all heads together."},
+    {Kind::integers, "window", "N,N,...", 0, 1 << 22,
+     "The number of tokens that a query sees, itself included; 0: all. The layers take the numbers in turn, as in "
+     "pattern(): 64,0 is a window in every other layer."},
 };
 
 constexpr Option start_options[] = {
