@@ -16,16 +16,8 @@ using namespace ordo;
 using namespace ordo::tools;
 
 constexpr Option options[] = {
-    {.letter = 'm',
-     .name = "model",
-     .kind = Kind::text,
-     .value = "FILE",
-     .help = "weights; by default the shipped ones of rope"},
-    {.letter = 'f',
-     .name = "file",
-     .kind = Kind::text,
-     .value = "FILE",
-     .help = "the text; by default the held-out one"},
+    {Kind::text, "m,model", "FILE", "weights; by default the shipped ones of rope"},
+    {Kind::text, "f,file", "FILE", "the text; by default the held-out one"},
 };
 constexpr OptionGroup groups[] = {{"Caches", options}, common_group};
 

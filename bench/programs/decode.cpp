@@ -12,27 +12,11 @@ using namespace ordo;
 using namespace ordo::tools;
 
 constexpr Option options[] = {
-    {.name = "encoding", .kind = Kind::text, .value = "SPEC", .fallback = "rope", .help = "positional encoding"},
-    {.name = "dtype",
-     .kind = Kind::choice,
-     .value = "TYPE",
-     .fallback = "f32",
-     .help = "f32|f16|bf16|q8_0|q4_0|q4_1|q5_0|q5_1|q2_K|q3_K|q4_K|q5_K|q6_K|iq4_nl|iq4_xs: of the weights"},
-    {.letter = 'n',
-     .name = "n-tokens",
-     .kind = Kind::integer,
-     .value = "N",
-     .fallback = "32",
-     .least = 1,
-     .most = 4096,
-     .help = "tokens to feed"},
-    {.name = "chunk",
-     .kind = Kind::integer,
-     .value = "N",
-     .fallback = "1",
-     .least = 1,
-     .most = 4096,
-     .help = "tokens to feed at once, of which the last one's logits are computed"},
+    {Kind::text, "encoding", "SPEC=rope", "positional encoding"},
+    {Kind::choice, "dtype", "TYPE=f32",
+     "f32|f16|bf16|q8_0|q4_0|q4_1|q5_0|q5_1|q2_K|q3_K|q4_K|q5_K|q6_K|iq4_nl|iq4_xs: of the weights"},
+    {Kind::integer, "n,n-tokens", "N=32", 1, 4096, "tokens to feed"},
+    {Kind::integer, "chunk", "N=1", 1, 4096, "tokens to feed at once, of which the last one's logits are computed"},
 };
 constexpr OptionGroup groups[] = {{"Decode", options}, common_group};
 

@@ -17,22 +17,9 @@ using namespace ordo;
 using namespace ordo::tools;
 
 constexpr Option options[] = {
-    {.name = "hosts",
-     .kind = Kind::integers,
-     .value = "LIST",
-     .fallback = "1,8,32,64",
-     .least = 1,
-     .most = 1024,
-     .help = "threads of the process, each with a session"},
-    {.name = "shape", .kind = Kind::text, .value = "NAME", .fallback = "ordo", .help = "of the model, which all share"},
-    {.letter = 'r',
-     .name = "repetitions",
-     .kind = Kind::integer,
-     .value = "N",
-     .fallback = "5",
-     .least = 1,
-     .most = 1000,
-     .help = "rounds of both, in turns"},
+    {Kind::integers, "hosts", "LIST=1,8,32,64", 1, 1024, "threads of the process, each with a session"},
+    {Kind::text, "shape", "NAME=ordo", "of the model, which all share"},
+    {Kind::integer, "r,repetitions", "N=5", 1, 1000, "rounds of both, in turns"},
 };
 constexpr OptionGroup groups[] = {{"Hosts", options}, common_group};
 

@@ -18,21 +18,13 @@ using namespace ordo;
 using namespace ordo::tools;
 
 constexpr Option options[] = {
-    {.letter = 'm',
-     .name = "model",
-     .kind = Kind::path,
-     .value = "FILE",
-     .help = "a weight file that ordo train wrote: its shape, tokenizer, encoding and record are taken over"},
-    {.name = "corpus", .kind = Kind::path, .value = "FILE", .help = "the text that it was trained on"},
-    {.name = "val", .kind = Kind::path, .value = "FILE", .help = "the held-out text"},
-    {.name = "finish", .kind = Kind::path, .value = "FILE", .help = "the second text, if there was one"},
-    {.name = "tokens",
-     .kind = Kind::integer,
-     .value = "N",
-     .least = 1,
-     .most = 1 << 30,
-     .help = "another budget than the recorded one"},
-    {.name = "out", .kind = Kind::path, .value = "FILE", .help = "the file to write"},
+    {Kind::path, "m,model", "FILE",
+     "a weight file that ordo train wrote: its shape, tokenizer, encoding and record are taken over"},
+    {Kind::path, "corpus", "FILE", "the text that it was trained on"},
+    {Kind::path, "val", "FILE", "the held-out text"},
+    {Kind::path, "finish", "FILE", "the second text, if there was one"},
+    {Kind::integer, "tokens", "N", 1, 1 << 30, "another budget than the recorded one"},
+    {Kind::path, "out", "FILE", "the file to write"},
 };
 constexpr OptionGroup groups[] = {{"Reference", options}, common_group};
 
