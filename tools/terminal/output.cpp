@@ -11,6 +11,7 @@
 #include <cmath>
 #include <csignal>
 #include <cstring>
+#include <optional>
 #include <poll.h>
 #include <system_error>
 #include <unistd.h>
