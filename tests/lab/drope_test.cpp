@@ -8,12 +8,12 @@ using test::cell;
 using test::says;
 using test::table;
 
-const char* const rope = "weights/rope.safetensors";
-const char* const none = "weights/none.safetensors";
+const char* const rotary_weights = "weights/rope.safetensors";
+const char* const plain_weights = "weights/none.safetensors";
 
 // A quick run trains a few steps: the arms differ, but nothing is decided.
 TEST(LabDrope, MeasuresFourArmsAndClaimsNothingWhenQuick) {
-    const Result result = test::run(drope_experiment, {"--model", rope, "--model", none});
+    const Result result = test::run(drope_experiment, {"--model", rotary_weights, "--model", plain_weights});
     const tools::Figures& lengths = table(result, "lengths");
     ASSERT_EQ(lengths.rows.size(), 4u * 4u);
     const auto nll = [&](const char* weights, const char* times) {
@@ -30,7 +30,7 @@ TEST(LabDrope, MeasuresFourArmsAndClaimsNothingWhenQuick) {
 
 TEST(LabDrope, WantsAFileWithoutAnEncoding) {
     EXPECT_TRUE(has(error_of([] {
-                        test::run(drope_experiment, {"--model", rope});
+                        test::run(drope_experiment, {"--model", rotary_weights});
                     }),
                     "expected a file without an encoding too, found none"));
 }
