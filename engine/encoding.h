@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The interface of a positional encoding. A forward pass has seven moments at which position can enter. An encoding
+// The interface of a positional encoding. A forward pass has eight moments at which position can enter. An encoding
 // overrides the method of each moment at which it acts:
 //
 //   struct Slope : ordo::Encoding { // a score falls with the distance of its key: ALiBi, with one slope for all heads

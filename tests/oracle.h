@@ -66,8 +66,9 @@ struct ScoreRow {
     std::vector<Side> keys;
     std::size_t own = 0; // the key of the query's own token
 };
-// The place of the rows that a token is mixed with: the embedding, or the normalised input of a part of a layer.
-enum class Stage { embedding, attention, feed_forward };
+// The place of the rows that a token is mixed with: the embedding, the normalised input of a part of a layer, or the
+// queries, keys and values of all heads.
+enum class Stage { embedding, attention, qkv, feed_forward };
 
 class Oracle {
 public:

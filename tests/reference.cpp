@@ -239,7 +239,9 @@ std::vector<std::size_t> Transformer::seen_by(const LayerPlan& plan, int query, 
 }
 
 // q, k and v of all heads, with their biases and norms, before the rotation.
-Matrix Transformer::queries_keys_values(const Matrix& x, const std::string& name, const LayerPlan& plan) const {
+Matrix Transformer::queries_keys_values(const Matrix& x, int layer, const Input& in) const {
+    const LayerPlan& plan = b_.layer(layer);
+    const std::string name = "layers." + std::to_string(layer) + ".attention.";
     const bool all = plan.q_bias && plan.k_bias && plan.v_bias;
     Matrix qkv = linear(x, name + "qkv", all);
     const int q_width = b_.n_heads * b_.d_head, kv_width = b_.n_kv_heads * b_.d_head;
@@ -248,6 +250,7 @@ Matrix Transformer::queries_keys_values(const Matrix& x, const std::string& name
         if (plan.k_bias) add_to_rows(qkv, q_width, tensor(name + "k.bias"));
         if (plan.v_bias) add_to_rows(qkv, q_width + kv_width, tensor(name + "v.bias"));
     }
+    qkv = shifted(qkv, Stage::qkv, layer, in);
     if (plan.qkv_clip != 0)
         for (int i = 0; i < qkv.rows; ++i)
             for (int j = 0; j < qkv.cols; ++j)
@@ -298,7 +301,7 @@ Transformer::States Transformer::observed(const Matrix& x, int layer, const Inpu
 Transformer::HeadInput Transformer::head_input(const Matrix& x, int layer, int head, const Input& in,
                                                const States& states) const {
     const LayerPlan& plan = b_.layer(layer);
-    const Matrix qkv = queries_keys_values(x, "layers." + std::to_string(layer) + ".attention.", plan);
+    const Matrix qkv = queries_keys_values(x, layer, in);
     const int e = b_.d_head, kv_head = head / (b_.n_heads / b_.n_kv_heads);
     const double scale = plan.score_scale != 0 ? static_cast<double>(plan.score_scale) : 1 / std::sqrt(double(e));
     HeadInput of{{layer, head, scale}, {}, {}, {}, &states};
@@ -342,7 +345,7 @@ Vector Transformer::weights(const HeadInput& in, std::size_t i, const std::vecto
 Matrix Transformer::attention(const Matrix& x, int layer, const Input& in) const {
     const LayerPlan& plan = b_.layer(layer);
     const std::string name = "layers." + std::to_string(layer) + ".attention.";
-    const Matrix qkv = queries_keys_values(x, name, plan);
+    const Matrix qkv = queries_keys_values(x, layer, in);
     const States states = observed(x, layer, in);
     const std::vector<const Oracle*> encodings = oracles_.layer(layer);
     const int n = x.rows, e = b_.d_head, group = b_.n_heads / b_.n_kv_heads;

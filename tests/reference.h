@@ -70,7 +70,7 @@ private:
     Matrix mixture(const Matrix& x, const std::string& name, const LayerPlan& plan) const;
     static bool sees(const LayerPlan& plan, int query, int key);
     static std::vector<std::size_t> seen_by(const LayerPlan& plan, int query, const Input& in);
-    Matrix queries_keys_values(const Matrix& x, const std::string& name, const LayerPlan& plan) const;
+    Matrix queries_keys_values(const Matrix& x, int layer, const Input& in) const;
     // of: the layer, and the head among those of the role.
     std::vector<Vector> rotated(const Matrix& qkv, int first, Role role, const Head& of, const Input& in,
                                 const States& states) const;

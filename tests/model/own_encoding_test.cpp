@@ -86,6 +86,17 @@ TEST(OwnEncodings, NumbersWithoutAMeaningAreAnError) {
     for (const int state : {-1, std::numeric_limits<int>::min(), std::numeric_limits<int>::max()})
         expect_error(ErrorCode::usage, "state_floats(): expected 0 to",
                      [&] { model.with_encoding(std::make_unique<Stated>(state, 0)); });
+    struct Mixing : Slope {
+        bool shifts(Place place) const override { return place == Place::attention; }
+        int shift_rows() const override { return rows; }
+        void shift(View, const ShiftRows&) const override {}
+        int rows = 0;
+    };
+    for (const int rows : {-1, std::numeric_limits<int>::max()}) {
+        auto own = std::make_unique<Mixing>();
+        own->rows = rows;
+        expect_error(ErrorCode::usage, "shift_rows(): expected 0 to", [&] { model.with_encoding(std::move(own)); });
+    }
     for (const unsigned bits : {256u, 1u << 31})
         expect_error(ErrorCode::usage, "moments(): expected a set of moments",
                      [&] { Model::load(unencoded, std::make_unique<Stated>(0, bits)); });

@@ -16,7 +16,7 @@ public:
     void shift(std::vector<Vector>& rows, Stage stage, int layer) const override {
         if (places_ == "smear") {
             if (stage == Stage::embedding) smear(rows);
-        } else if (stage != Stage::embedding) {
+        } else if (stage == Stage::attention || stage == Stage::feed_forward) {
             const std::string name = stage == Stage::attention ? "a" : "c";
             if (places_.find(name) != std::string::npos) convolve(rows, setting_.of_layer(layer, name));
         }

@@ -8,7 +8,7 @@ const form = $('form', section), status = $('.status', section);
 const places = { embed: 'on the words’ numbers, before the first layer', rotate: 'on queries and keys, in each layer',
   bias: 'on the scores, in each layer', rescore: 'on a whole row of scores, in each layer',
   sink: 'in the softmax of each layer', observe: 'by reading the words’ numbers, in each layer',
-  mix: 'on the collected values, in each layer' };
+  shift: 'by mixing the numbers of neighbouring words', mix: 'on the collected values, in each layer' };
 // Without a slider: the parameters of rare choices, and those that the view sets itself or does not show.
 const hidden = new Set(['width', 'pairing', 'interleaved', 'original', 'offset', 'attention', 'count', 'length',
   'beta-fast', 'beta-slow', 'extrapolation', 'truncate', 'low', 'high', 'short', 'long', 'factors']);

@@ -88,6 +88,8 @@ void EncodingStack::place() {
                       .state_floats = encoding.state_floats(),
                       .tensors = tensor_indices(i, slots[i])});
         }
+        if (here.places_ != 0 && dims_.d_model == 0)
+            fail(ErrorCode::usage, "encodings that shift: expected the sizes of the model, found the number of layers");
         here.arrange(dims_);
         std::sort(acting.begin(), acting.end());
         acting.erase(std::unique(acting.begin(), acting.end()), acting.end());
