@@ -32,7 +32,7 @@ losses() {
         [ ! -e "$scratch/kept/compare-${table%:*}.csv" ] ||
             cp "$scratch/kept/compare-${table%:*}.csv" "$results/${table#*:}.csv"
     done
-    cp "$scratch/kept/compare-ranking.svg" "$results/losses.svg"
+    [ ! -e "$scratch/kept/compare-ranking.svg" ] || cp "$scratch/kept/compare-ranking.svg" "$results/losses.svg"
 }
 
 # perplexity's columns, after the file and its encoding.

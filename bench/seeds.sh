@@ -106,7 +106,7 @@ publish loss seeds
 publish pairs seeds-pairs
 publish coverage seeds-coverage
 publish beside seeds-beside
-[ -n "$part" ] || cp "$scratch/compare-ranking.svg" "$results/losses.svg"
+[ -n "$part" ] || [ ! -e "$scratch/compare-ranking.svg" ] || cp "$scratch/compare-ranking.svg" "$results/losses.svg"
 [ ! -e "$kept/heldout-2" ] || { publish second-loss heldout-2/seeds && publish second-pairs heldout-2/seeds-pairs; }
 if [ -z "$part" ]; then
     ORDO=$ordo tools/scripts/readme_table.sh
