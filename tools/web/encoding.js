@@ -11,7 +11,8 @@ const places = { embed: 'on the words’ numbers, before the first layer', rotat
   shift: 'by mixing the numbers of neighbouring words', mix: 'on the collected values, in each layer' };
 // Without a slider: the parameters of rare choices, and those that the view sets itself or does not show.
 const hidden = new Set(['width', 'pairing', 'interleaved', 'original', 'offset', 'attention', 'count', 'length',
-  'beta-fast', 'beta-slow', 'extrapolation', 'truncate', 'low', 'high', 'short', 'long', 'factors']);
+  'beta-fast', 'beta-slow', 'extrapolation', 'truncate', 'low', 'high', 'short', 'long', 'factors', 'columns',
+  'path:rank', 'path:kernel', 'selective-rope:kernel']);
 let app, state, about, initial = {}, drawings = [], turn = 0;
 
 const acts = (moment) => about.acts.split('+').includes(moment);
@@ -24,7 +25,7 @@ const changes = () => about.parameters.map(({ name }) => name).filter((name) => 
 
 function parameter({ name, help, words, min, max, integer, default: text }) {
   const value = text === 'context' ? 256 : Number(text);
-  if (hidden.has(name)) return [];
+  if (hidden.has(name) || hidden.has(`${about.name}:${name}`)) return [];
   if (words?.length) return [choice(name, name, words.filter((word) => word !== 'longrope'), text, help)];
   if (!text || !Number.isFinite(value) || !(max > min)) return [];
   const log = value >= 1000 && !integer, most = Math.min(max, value * (log ? 100 : name === 'factor' ? 16 : 4) || 1);
@@ -155,8 +156,8 @@ async function update() {
     drawings = [];
     const [draw, used] = second === 'pair' ? [draw_rotation, 'rows dim at'] // and the sliders that the table depends on
       : /^key\d/.test(first) ? [draw_bias, 'rows heads head layer'] : second === 'angle' ? [draw_spiral, 'rows']
-        : /^dim\d/.test(first) ? [draw_rows, 'rows dim layer'] : /^dim\d/.test(second) ? [draw_rows, 'dim layer']
-          : [draw_list, first === 'head' ? 'heads layer' : 'rows layer'];
+        : /^dim\d/.test(first) ? [draw_rows, 'rows dim layer'] : /^(dim|curve)\d/.test(second) ? [draw_rows, 'dim layer']
+          : [draw_list, { head: 'heads layer', pair: 'dim' }[first] ?? 'rows layer'];
     for (const name of ['rows', 'dim', 'at', 'heads', 'head', 'layer']) {
       const control = $(`[name=${name}]`, form);
       if (control) control.parentNode.hidden = !used.split(' ').includes(name);
