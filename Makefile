@@ -76,7 +76,7 @@ BENCHES := $(BENCH_SOURCES:bench/programs/%.cpp=$(BUILD)/bench_%)
 # Sources that `make run` does not build.
 LATER := engine/training/% engine/c/% tools/verbs/train.cpp tools/verbs/bench.cpp tools/verbs/bench_result.cpp bench/% \
   $(filter-out %/documents.cpp %/sha256.cpp,$(wildcard tools/train/*.cpp)) \
-  $(filter-out %/accuracy.cpp %/shapes.cpp,$(wildcard tools/measure/*.cpp))
+  $(filter-out %/accuracy.cpp %/shapes.cpp,$(wildcard tools/bench/*.cpp))
 
 # Files of a folder are compiled six at a time (tests eight), so that their headers are compiled once. A file is compiled
 # alone if it has flags of its own, is left out by some modes, has changed since the first build, or serves several

@@ -2,9 +2,9 @@
 // bench_caches: the loss of accuracy if keys and values are stored in less than f32.
 #include "bench/programs/frame.h"
 #include "layers/cache_format.h"
+#include "tools/bench/accuracy.h"
 #include "tools/cli/inputs.h"
-#include "tools/measure/accuracy.h"
-#include "tools/model/weights.h"
+#include "tools/opening/weights.h"
 #include "tools/terminal/output.h"
 #include "tools/train/documents.h"
 

@@ -4,8 +4,8 @@
 #include "core/parallel.h"
 #include "core/timer.h"
 #include "model/model_access.h"
-#include "tools/measure/shapes.h"
-#include "tools/measure/statistics.h"
+#include "tools/bench/shapes.h"
+#include "tools/bench/statistics.h"
 #include "tools/terminal/output.h"
 
 #include <cmath>

@@ -121,7 +121,7 @@ int run(const Arguments& arguments) {
     Windows held_out(o.blueprint.context);
     for (std::int64_t i = 0; i < validation.windows(); ++i) held_out.add(validation, i);
 
-    const EncodingStack encodings(o.encoding, o.blueprint.dims());
+    const ModelEncodings encodings(o.encoding, o.blueprint.dims());
     Parameters parameters(o.blueprint, encodings);
     parameters.initialise(o.seed);
     std::vector<StoredTensor> tensors{training.stored("windows.train"), held_out.stored("windows.heldout")};

@@ -2,10 +2,10 @@
 // bench_training: tokens per second of training, and the fraction of the machine's sgemm rate that training reaches.
 #include "bench/programs/frame.h"
 #include "core/parallel.h"
-#include "tools/measure/machine.h"
-#include "tools/measure/shapes.h"
-#include "tools/measure/statistics.h"
-#include "tools/measure/training_speed.h"
+#include "tools/bench/machine.h"
+#include "tools/bench/shapes.h"
+#include "tools/bench/statistics.h"
+#include "tools/bench/training_speed.h"
 #include "tools/terminal/output.h"
 
 #include <algorithm>

@@ -21,13 +21,13 @@
 namespace ordo {
 namespace {
 
-EncodingStack chosen_encodings(const Source& source, EncodingStack trained, const LoadOptions& options) {
-    const auto with_keys = [&](EncodingStack chosen) {
+ModelEncodings chosen_encodings(const Source& source, ModelEncodings trained, const LoadOptions& options) {
+    const auto with_keys = [&](ModelEncodings chosen) {
         if (options.rope.empty()) return chosen;
-        return EncodingStack(with_rope_keys(chosen.spec(), options.rope), source.blueprint.dims());
+        return ModelEncodings(with_rope_keys(chosen.spec(), options.rope), source.blueprint.dims());
     };
     if (options.encoding.empty()) return with_keys(std::move(trained));
-    EncodingStack asked(options.encoding, source.blueprint.dims());
+    ModelEncodings asked(options.encoding, source.blueprint.dims());
     const std::string from = trained.spec(), to = asked.spec();
     if (from == to) return with_keys(std::move(trained));
     if (!options.force_encoding)
@@ -38,7 +38,7 @@ EncodingStack chosen_encodings(const Source& source, EncodingStack trained, cons
 
 // Finds each of the specs in the file. Nothing is allocated for their values yet.
 std::vector<Assembly> find_tensors(const Source& source, std::span<const TensorSpec> specs,
-                                   const EncodingStack& encodings, bool as_trained) {
+                                   const ModelEncodings& encodings, bool as_trained) {
     std::vector<Assembly> found;
     for (const TensorSpec& spec : specs) {
         // An encoding other than the trained one may need tensors that the weights lack.
@@ -176,7 +176,7 @@ void check_sharing(const Source& source, std::span<const Assembly> found) {
 
 // The file's context alone must not make tables larger than its weights; later positions still work. An item of a sum
 // has at most a row of the model's width, or of a head's, for each position.
-int positions_to_prepare(const Blueprint& blueprint, const EncodingStack& encodings, std::uint64_t bytes) {
+int positions_to_prepare(const Blueprint& blueprint, const ModelEncodings& encodings, std::uint64_t bytes) {
     const auto row = static_cast<std::uint64_t>(std::max(blueprint.d_model, blueprint.d_head)) * sizeof(float);
     const std::uint64_t affordable = bytes / (row * std::max<std::uint64_t>(encodings.items().size(), 1));
     return static_cast<int>(std::min<std::uint64_t>(static_cast<std::uint64_t>(blueprint.context), affordable));
@@ -254,7 +254,7 @@ TensorMemory read_weights(const Source& source, const std::vector<TensorSpec>& s
     return tensors;
 }
 
-Model build(const Source& source, EncodingStack encodings, bool as_trained, const LoadOptions& options) {
+Model build(const Source& source, ModelEncodings encodings, bool as_trained, const LoadOptions& options) {
     const Blueprint& blueprint = source.blueprint;
     const std::vector<TensorSpec> specs = model_tensors(blueprint, encodings);
     const std::vector<Assembly> found = find_tensors(source, specs, encodings, as_trained);
@@ -293,9 +293,9 @@ Model within_memory(const std::string& where, const Make& make) {
 
 Model load_model(const Source& source, const LoadOptions& options) {
     check_blas();
-    EncodingStack trained = source.trained_encodings();
+    ModelEncodings trained = source.trained_encodings();
     const std::string trained_spec = trained.spec();
-    EncodingStack encodings = chosen_encodings(source, std::move(trained), options);
+    ModelEncodings encodings = chosen_encodings(source, std::move(trained), options);
     const std::string spec = encodings.spec();
     Model model = build(source, std::move(encodings), spec == trained_spec, options);
     if (spec != trained_spec && options.on_warning)
@@ -306,7 +306,7 @@ Model load_model(const Source& source, const LoadOptions& options) {
 
 void check_opens(const std::filesystem::path& path) {
     const Source source = open_source(path);
-    const EncodingStack encodings = source.trained_encodings();
+    const ModelEncodings encodings = source.trained_encodings();
     find_tensors(source, model_tensors(source.blueprint, encodings), encodings, true);
     if (source.text) check_vocabulary(source.text(), source.blueprint, source.where);
 }
@@ -325,7 +325,7 @@ Model Model::load(const std::filesystem::path& path, OwnEncoding encoding, const
         const Source source = open_source(path);
         std::vector<OwnEncoding> items;
         items.push_back(std::move(encoding));
-        return build(source, EncodingStack(std::move(items), source.blueprint.dims()), false, options);
+        return build(source, ModelEncodings(std::move(items), source.blueprint.dims()), false, options);
     });
 }
 

@@ -169,9 +169,9 @@ std::vector<TensorSpec> Source::specs() const {
     return model_tensors(blueprint, trained_encodings());
 }
 
-EncodingStack Source::trained_encodings() const {
+ModelEncodings Source::trained_encodings() const {
     try {
-        return EncodingStack(encoding, blueprint.dims());
+        return ModelEncodings(encoding, blueprint.dims());
     } catch (const Error& error) {
         fail(ErrorCode::model, where, names.rules.empty() ? ": metadata 'encoding': " : ": encoding: ", error.what());
     }

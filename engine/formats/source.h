@@ -31,7 +31,7 @@ struct Source {
         return {tensors, names, blueprint, spec, where, code, why};
     }
     // The encodings of the spec. Throws Error(model) with the file's name.
-    EncodingStack trained_encodings() const;
+    ModelEncodings trained_encodings() const;
 };
 
 // Opens a path by its content: an Ordo safetensors file, a GGUF or the first of several, a llama2.c file with its

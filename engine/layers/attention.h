@@ -4,7 +4,7 @@
 // encoding.
 #pragma once
 
-#include "encoding/base/stack.h"
+#include "encoding/base/model_encodings.h"
 #include "layers/kv_cache.h"
 #include "layers/program.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "encoding/base/stack.h"
+#include "encoding/base/model_encodings.h"
 #include "layers/matrix.h"
 
 namespace ordo {
@@ -9,6 +9,6 @@ namespace ordo {
 // x.row(i) = scale * table.row(tokens[i]). Tokens must be rows of the table. table [vocab, d], x [n, d]
 void embed_tokens(std::span<const Token> tokens, const Matrix& table, float scale, View x);
 // to = `from` after one of the encodings embeds it; both may be the same.
-void embed_rows(const EncodingStack& encodings, const Encoding& item, const TokenRows& rows, View from, View to);
+void embed_rows(const ModelEncodings& encodings, const Encoding& item, const TokenRows& rows, View from, View to);
 
 } // namespace ordo

@@ -86,10 +86,10 @@ struct Layer {
     const LayerEncodings& encodings;
     int index;
     const Watch* watch = nullptr;
-    const EncodingStack* embedding = nullptr; // whose encodings embed
+    const ModelEncodings* embedding = nullptr; // whose encodings embed
 
-    // The beginning or the end of a stack.
-    static Layer end(const Program& program, const LayerWeights& weights, const EncodingStack& encodings) {
+    // What stands outside of the layers: the beginning of a stack, its final norm, or its head.
+    static Layer outside(const Program& program, const LayerWeights& weights, const ModelEncodings& encodings) {
         return {program, weights, no_encodings(), -1, nullptr, &encodings};
     }
 

@@ -2,7 +2,7 @@
 // The description of a transformer as data. An architecture is a Blueprint (models/), never code.
 #pragma once
 
-#include "encoding/base/stack.h"
+#include "encoding/base/model_encodings.h"
 #include "layers/program.h"
 
 namespace ordo {
@@ -67,7 +67,7 @@ Blueprint blueprint_from_json(std::string_view json, std::string_view where);
 void check(const Blueprint& blueprint, std::string_view where);
 
 // From tokens to logits, or without a head to the states. encodings: each that embeds has a step.
-StackProgram compile(const Blueprint& blueprint, const EncodingStack& encodings = {}, bool head = true);
+StackProgram compile(const Blueprint& blueprint, const ModelEncodings& encodings = {}, bool head = true);
 
 // The tensors of a blueprint, without those of encodings, in the order of a forward pass:
 //   embedding.weight [vocab_size, d_model], or [vocab_size, embedding_width] and embedding_projection.weight [d_model,

@@ -8,14 +8,14 @@
 namespace ordo {
 namespace {
 
-unsigned places_of(const EncodingStack& encodings) {
+unsigned places_of(const ModelEncodings& encodings) {
     unsigned places = 0;
     for (const Place place : all_places)
         if (encodings.shifts(place)) places |= 1U << static_cast<unsigned>(place);
     return places;
 }
 
-Program compile_enter(const Blueprint& b, const LayerSizes& sizes, const EncodingStack& encodings) {
+Program compile_enter(const Blueprint& b, const LayerSizes& sizes, const ModelEncodings& encodings) {
     const bool narrow = b.embedding_width != 0;
     ProgramBuilder c(b, sizes, {narrow ? Slot::narrow : Slot::stream, b.embedding_cols()});
     const int table = c.matrix("embedding", b.vocab_size, b.embedding_cols(), false);
@@ -63,7 +63,7 @@ Program compile_head(const Blueprint& b, const LayerSizes& sizes) {
 
 } // namespace
 
-StackProgram compile(const Blueprint& b, const EncodingStack& encodings, bool head) {
+StackProgram compile(const Blueprint& b, const ModelEncodings& encodings, bool head) {
     const LayerSizes sizes{b.n_layers, b.d_model, b.n_heads, b.n_kv_heads, b.d_head, b.d_ff};
     StackProgram stack;
     stack.enter = compile_enter(b, sizes, encodings);

@@ -12,11 +12,11 @@
 
 namespace ordo {
 
-std::vector<TensorSpec> model_tensors(const Blueprint& blueprint, const EncodingStack& encodings) {
+std::vector<TensorSpec> model_tensors(const Blueprint& blueprint, const ModelEncodings& encodings) {
     std::vector<TensorSpec> specs = tensor_list(blueprint);
     for (TensorSpec& spec : encodings.tensors()) specs.push_back(std::move(spec));
     for (const Blueprint& encoder : blueprint.encoder)
-        for (TensorSpec& spec : EncodingStack(encodings.spec(), encoder.dims()).tensors()) {
+        for (TensorSpec& spec : ModelEncodings(encodings.spec(), encoder.dims()).tensors()) {
             spec.name = encoder_prefix + spec.name;
             specs.push_back(std::move(spec));
         }
@@ -61,7 +61,7 @@ void build(Stack& stack, const std::string& prefix, TensorMemory& tensors, Tenso
 }
 
 std::unique_ptr<Model::Impl> upon(std::shared_ptr<TensorMemory> tensors, std::string where, const Blueprint& blueprint,
-                                  EncodingStack encodings, int positions, TensorMemory lacking = {}) {
+                                  ModelEncodings encodings, int positions, TensorMemory lacking = {}) {
     auto impl = std::make_unique<Model::Impl>();
     impl->where = std::move(where);
     impl->blueprint = blueprint;
@@ -73,7 +73,7 @@ std::unique_ptr<Model::Impl> upon(std::shared_ptr<TensorMemory> tensors, std::st
         impl->encoder = std::make_unique<Stack>();
         impl->encoder->where = impl->where;
         impl->encoder->blueprint = of_encoder;
-        impl->encoder->encodings = EncodingStack(impl->encodings.spec(), of_encoder.dims());
+        impl->encoder->encodings = ModelEncodings(impl->encodings.spec(), of_encoder.dims());
         build(*impl->encoder, encoder_prefix, *impl->tensors, impl->lacking, std::min(positions, of_encoder.context));
     }
     return impl;
@@ -89,7 +89,7 @@ void check_vocabulary(const TextSide& text, const Blueprint& blueprint, const st
          "as many tokens in the tokenizer as vocab_size = ", blueprint.vocab_size, ", found ", found);
 }
 
-Model make_model(std::string where, const Blueprint& blueprint, EncodingStack encodings, TensorMemory tensors,
+Model make_model(std::string where, const Blueprint& blueprint, ModelEncodings encodings, TensorMemory tensors,
                  TextSide text, Metadata metadata, int positions) {
     check(blueprint, where);
     check_vocabulary(text, blueprint, where);
@@ -103,7 +103,7 @@ Model make_model(std::string where, const Blueprint& blueprint, EncodingStack en
     return Model(std::move(impl));
 }
 
-Model with_encodings(const Model::Impl& model, EncodingStack encodings) {
+Model with_encodings(const Model::Impl& model, ModelEncodings encodings) {
     std::vector<TensorSpec> specs;
     for (TensorSpec& wanted : model_tensors(model.blueprint, encodings)) {
         const TensorSpec* const found = model.tensors->find(wanted.name);
@@ -127,20 +127,20 @@ EncodingsAtLength Stack::encodings_for(Lengths lengths, std::int64_t positions) 
         wanted = static_cast<int>(std::bit_ceil(static_cast<std::uint64_t>(positions)));
     const std::lock_guard lock(stand_ins_guard);
     if (wanted > std::max(prepared, longer_prepared))
-        if (std::optional<EncodingStack> made = encodings.prepared_for(wanted)) {
-            longer = std::make_shared<const EncodingStack>(std::move(*made));
+        if (std::optional<ModelEncodings> made = encodings.prepared_for(wanted)) {
+            longer = std::make_shared<const ModelEncodings>(std::move(*made));
             longer_prepared = wanted;
         }
-    std::shared_ptr<const EncodingStack> own = longer;
+    std::shared_ptr<const ModelEncodings> own = longer;
     if (!own) own = {std::shared_ptr<void>(), &encodings};
-    std::optional<EncodingStack> other = own->at_length(lengths, 0);
+    std::optional<ModelEncodings> other = own->at_length(lengths, 0);
     if (!other) return {own, longer ? longer_prepared : prepared, own->spec()};
     std::erase_if(stand_ins, [](const auto& entry) { return entry.second.encodings.expired(); });
     const std::string spec = other->spec();
     StandIn& known = stand_ins[spec];
-    std::shared_ptr<const EncodingStack> same = known.encodings.lock();
+    std::shared_ptr<const ModelEncodings> same = known.encodings.lock();
     if (!same || known.prepared < wanted) {
-        same = std::make_shared<const EncodingStack>(*own->at_length(lengths, wanted));
+        same = std::make_shared<const ModelEncodings>(*own->at_length(lengths, wanted));
         known = {same, wanted};
     }
     return {same, known.prepared, "at a length: " + spec}; // a caller's encoding may keep its spec

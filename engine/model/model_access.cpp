@@ -26,7 +26,7 @@ const Model::Impl& impl_of(const Model& model) {
 const Blueprint& blueprint_of(const Model& model) {
     return impl_of(model).blueprint;
 }
-const EncodingStack& encodings_of(const Model& model) {
+const ModelEncodings& encodings_of(const Model& model) {
     return impl_of(model).encodings;
 }
 const Tokenizer* tokenizer_of(const Model& model) {
@@ -70,7 +70,7 @@ void expect_head(const Stack& model) {
 
 namespace {
 
-void warn_of_missing(const Model::Impl& model, const EncodingStack& encodings, const Model::OnWarning& on_warning) {
+void warn_of_missing(const Model::Impl& model, const ModelEncodings& encodings, const Model::OnWarning& on_warning) {
     std::size_t missing = 0;
     std::string first;
     for (const TensorSpec& wanted : model_tensors(model.blueprint, encodings)) {
@@ -85,9 +85,9 @@ void warn_of_missing(const Model::Impl& model, const EncodingStack& encodings, c
 
 // Memory that the system refuses is a limit like any other.
 Model under(const Model::Impl& model, const Model::OnWarning& on_warning,
-            const std::function<EncodingStack()>& encodings) {
+            const std::function<ModelEncodings()>& encodings) {
     try {
-        EncodingStack stack = encodings();
+        ModelEncodings stack = encodings();
         if (on_warning) warn_of_missing(model, stack, on_warning);
         return with_encodings(model, std::move(stack));
     } catch (const std::bad_alloc&) {
@@ -99,13 +99,13 @@ Model under(const Model::Impl& model, const Model::OnWarning& on_warning,
 
 Model Model::with_encoding(std::string_view spec, const OnWarning& on_warning) const {
     const Impl& m = impl_of(*this);
-    return under(m, on_warning, [&] { return EncodingStack(spec, m.blueprint.dims()); });
+    return under(m, on_warning, [&] { return ModelEncodings(spec, m.blueprint.dims()); });
 }
 Model Model::with_encoding(OwnEncoding encoding, const OnWarning& on_warning) const {
     const Impl& m = impl_of(*this);
     std::vector<OwnEncoding> items;
     items.push_back(std::move(encoding));
-    return under(m, on_warning, [&] { return EncodingStack(std::move(items), m.blueprint.dims()); });
+    return under(m, on_warning, [&] { return ModelEncodings(std::move(items), m.blueprint.dims()); });
 }
 
 std::string Model::metadata(std::string_view key) const {

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "core/weight_type.h"
-#include "encoding/base/stack.h"
+#include "encoding/base/model_encodings.h"
 #include "model/blueprint.h"
 #include "model/text_side.h"
 #include "ordo.h"
@@ -18,7 +18,7 @@ struct Stack;
 
 // Each throws Error(usage) for a model that was moved from.
 const Blueprint& blueprint_of(const Model& model);
-const EncodingStack& encodings_of(const Model& model);
+const ModelEncodings& encodings_of(const Model& model);
 const Tokenizer* tokenizer_of(const Model& model); // null: there is none
 const SpecialTokens& special_tokens_of(const Model& model);
 const std::string& where_of(const Model& model); // the file, for messages
@@ -33,7 +33,7 @@ inline constexpr const char* encoder_prefix = "encoder."; // of the names of an 
 bool of_encoding(std::string_view name);
 
 // tensor_list(blueprint), then the tensors of the encodings, and of an encoder's encodings, which have the same spec.
-std::vector<TensorSpec> model_tensors(const Blueprint& blueprint, const EncodingStack& encodings);
+std::vector<TensorSpec> model_tensors(const Blueprint& blueprint, const ModelEncodings& encodings);
 
 // How a text becomes a vector, by the model's files. Uses the given pooling, else that of the files, else the mean.
 // Scales the vector to length 1, unless the files say otherwise. Throws Error(model) for an unknown pooling in the
@@ -43,7 +43,7 @@ EmbedOptions embed_options(const Model& model, std::optional<Pooling> pooling = 
 // Random weights that keep activations near 1, for tests and benchmarks. Matrices are uniform with variance 1 /
 // columns, vectors of norms around 1, biases around 0. A vocabulary of 257 comes with the byte tokenizer, any other
 // without one.
-Model random_model(const Blueprint& blueprint, EncodingStack encodings, std::uint64_t seed,
+Model random_model(const Blueprint& blueprint, ModelEncodings encodings, std::uint64_t seed,
                    WeightType type = WeightType::f32);
 Model random_model(const Blueprint& blueprint, std::string_view encoding, std::uint64_t seed,
                    WeightType type = WeightType::f32);

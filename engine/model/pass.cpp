@@ -41,7 +41,7 @@ std::size_t padded(int rows, int cols) {
 
 } // namespace
 
-Pass::Pass(const Stack& model, std::shared_ptr<const EncodingStack> encodings, const PassSizes& sizes)
+Pass::Pass(const Stack& model, std::shared_ptr<const ModelEncodings> encodings, const PassSizes& sizes)
     : model_(&model), encodings_(std::move(encodings)) {
     const std::array<int, slot_count> widths = slot_widths(model);
     SlotMemory slots;
@@ -80,7 +80,7 @@ void Pass::not_finite(const std::string& what) const {
 }
 
 void Pass::enter(const PassRows& in) {
-    ordo::forward(Layer::end(model_->program.enter, model_->weights.enter, *encodings_), in, enter_, scratch());
+    ordo::forward(Layer::outside(model_->program.enter, model_->weights.enter, *encodings_), in, enter_, scratch());
 }
 
 void Pass::layer(int i, const PassRows& in, const Watch* watch) {
@@ -144,7 +144,7 @@ void Pass::watched(const PassRows& in, View rows, const Watch& watch) {
 }
 
 void Pass::finish() {
-    ordo::forward(Layer::end(model_->program.finish, model_->weights.finish, *encodings_), {}, finish_, scratch());
+    ordo::forward(Layer::outside(model_->program.finish, model_->weights.finish, *encodings_), {}, finish_, scratch());
 }
 
 View Pass::states(View rows) {
@@ -157,7 +157,7 @@ View Pass::states(View rows) {
 
 View Pass::head(View rows) {
     const Program& program = model_->program.head;
-    const Layer head = Layer::end(program, model_->weights.head, *encodings_);
+    const Layer head = Layer::outside(program, model_->weights.head, *encodings_);
     finish_.front() = rows;
     head_.front() = rows_of(finish_.back(), 0, rows.rows);
     const int after = program.logits + 1;

@@ -19,7 +19,7 @@ class Pass {
 public:
     Pass() = default;
     // Throws std::bad_alloc. encodings: the model's, or their versions at a length.
-    Pass(const Stack& model, std::shared_ptr<const EncodingStack> encodings, const PassSizes& sizes);
+    Pass(const Stack& model, std::shared_ptr<const ModelEncodings> encodings, const PassSizes& sizes);
     static std::uint64_t bytes(const Stack& model, const PassSizes& sizes);
 
     // Through all layers: returns the rows [n, d] of the last one. The caches then hold the tokens. Throws Error(model)
@@ -32,7 +32,7 @@ public:
     View head(View rows);
 
     // Replaces the encodings, by their versions at another length.
-    void use(std::shared_ptr<const EncodingStack> encodings) { encodings_ = std::move(encodings); }
+    void use(std::shared_ptr<const ModelEncodings> encodings) { encodings_ = std::move(encodings); }
 
 private:
     // Runs body() on a team, or on one thread if that has proved faster.
@@ -48,7 +48,7 @@ private:
     [[noreturn]] void not_finite(const std::string& what) const;
 
     const Stack* model_ = nullptr;
-    std::shared_ptr<const EncodingStack> encodings_;
+    std::shared_ptr<const ModelEncodings> encodings_;
     std::vector<Buffer<float>> memory_;       // of the views below
     std::vector<View> enter_, finish_, head_; // values of each program: those of a slot share memory
     std::vector<std::vector<View>> layers_;

@@ -79,7 +79,7 @@ void fill_blocks(std::span<std::byte> out, WeightType type, const Random& random
     });
 }
 
-Model random_model(const Blueprint& blueprint, EncodingStack encodings, std::uint64_t seed, WeightType type) {
+Model random_model(const Blueprint& blueprint, ModelEncodings encodings, std::uint64_t seed, WeightType type) {
     check(blueprint, "random model");
     std::vector<TensorSpec> specs = model_tensors(blueprint, encodings);
     std::vector<WeightType> types;
@@ -117,7 +117,7 @@ Model random_model(const Blueprint& blueprint, EncodingStack encodings, std::uin
 
 Model random_model(const Blueprint& blueprint, std::string_view encoding, std::uint64_t seed, WeightType type) {
     check(blueprint, "random model");
-    return random_model(blueprint, EncodingStack(encoding, blueprint.dims()), seed, type);
+    return random_model(blueprint, ModelEncodings(encoding, blueprint.dims()), seed, type);
 }
 
 } // namespace ordo

@@ -173,11 +173,11 @@ void Sequence::place(std::size_t tokens, const TokenRows& rows) {
     }
 }
 
-Sequence::Input Sequence::begin(std::span<const Token> tokens, const TokenRows& rows) {
+Sequence::Fed Sequence::begin(std::span<const Token> tokens, const TokenRows& rows) {
     check(tokens, rows);
     extend_tables(tokens.size(), rows);
     place(tokens.size(), rows);
-    const Input fed = without_padding(tokens, rows);
+    const Fed fed = without_padding(tokens, rows);
     cache.reserve(static_cast<int>(std::min<std::int64_t>(capacity, size + std::ssize(fed.tokens) + rows.to_come)));
     go_by_length(fed, rows.to_come);
     return fed;
@@ -205,7 +205,7 @@ void Sequence::extend_tables(std::size_t tokens, const TokenRows& rows) {
     pass.use(encodings);
 }
 
-Sequence::Input Sequence::without_padding(std::span<const Token> tokens, const TokenRows& rows) {
+Sequence::Fed Sequence::without_padding(std::span<const Token> tokens, const TokenRows& rows) {
     if (rows.padding.empty()) return {tokens, rows.segments, {}};
     kept_.clear();
     kept_segments_.clear();
@@ -227,7 +227,7 @@ std::int64_t Sequence::length_of(int tokens) const {
     return std::int64_t{rising ? ids.back() : *std::max_element(ids.begin(), ids.end())} - first_position + 1;
 }
 
-void Sequence::go_by_length(const Input& fed, int to_come) {
+void Sequence::go_by_length(const Fed& fed, int to_come) {
     if (changes_.empty()) return;
     if (size == 0) {
         least_ = 0;
@@ -250,13 +250,13 @@ void Sequence::go_by_length(const Input& fed, int to_come) {
 
 void Sequence::compute_again() {
     const auto n = static_cast<std::size_t>(size);
-    const Input all{{cached_tokens_.data(), n}, {cached_segments_.data(), n}, {}};
+    const Fed all{{cached_tokens_.data(), n}, {cached_segments_.data(), n}, {}};
     stale_ = true;
     for (size = 0; static_cast<std::size_t>(size) < n;) forward(all, static_cast<std::size_t>(size), nullptr);
     stale_ = false;
 }
 
-View Sequence::forward(const Input& fed, std::size_t first, const Watch* watch) {
+View Sequence::forward(const Fed& fed, std::size_t first, const Watch* watch) {
     const std::size_t count = std::min(static_cast<std::size_t>(chunk), fed.tokens.size() - first);
     const auto n = static_cast<int>(count);
     const Part own = part(n);
@@ -374,7 +374,7 @@ EncoderInput::EncoderInput(const Model::Impl& of, const SessionOptions& wanted)
 
 View EncoderInput::encode(std::span<const Token> tokens, const TokenRows& rows) {
     sequence.size = 0;
-    const Sequence::Input fed = sequence.begin(tokens, rows);
+    const Sequence::Fed fed = sequence.begin(tokens, rows);
     const View encoded = sequence.pass.states(sequence.forward(fed, 0, nullptr));
     const Model::Impl& m = *model;
     memory.reserve(encoded.rows);

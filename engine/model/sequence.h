@@ -17,7 +17,7 @@ struct Sequence {
              std::uint64_t weights, std::uint64_t others = 0);
 
     // The fed tokens, without padding.
-    struct Input {
+    struct Fed {
         std::span<const Token> tokens;
         std::span<const int> segments;
         std::span<const int> indices; // of the tokens in the given list; empty: all of them
@@ -25,10 +25,10 @@ struct Sequence {
     };
     // Checks tokens, and stores their positions in the cache: the given ones, or the successors of the last. If the
     // text then has a length that needs other angles, computes all cached tokens again.
-    Input begin(std::span<const Token> tokens, const TokenRows& rows);
+    Fed begin(std::span<const Token> tokens, const TokenRows& rows);
     // Runs a chunk of the tokens of begin(): at most `chunk` tokens from `first` on. The sequence grows by it. Returns
     // the output of the last layer, [n, d].
-    View forward(const Input& fed, std::size_t first, const Watch* watch);
+    View forward(const Fed& fed, std::size_t first, const Watch* watch);
 
     bool can_evict() const;
     // See Session.
@@ -47,9 +47,9 @@ struct Sequence {
     const Stack* model; // stays in place when the Model is moved
     const char* what;   // in messages
     int capacity, chunk, axes, first_position;
-    std::uint64_t session_bytes = 0;                // of the cache and the pass, and of those others
-    int size = 0;                                   // tokens in the cache
-    std::shared_ptr<const EncodingStack> encodings; // for sessions of this capacity, and texts of this length
+    std::uint64_t session_bytes = 0;                 // of the cache and the pass, and of those others
+    int size = 0;                                    // tokens in the cache
+    std::shared_ptr<const ModelEncodings> encodings; // for sessions of this capacity, and texts of this length
     KvCache cache;
     Pass pass;
     KvCache* memory = nullptr; // of an encoder's input
@@ -62,9 +62,9 @@ private:
     int next_position() const;
     int moved_by(int first, int count) const;
     void place(std::size_t tokens, const TokenRows& rows);
-    Input without_padding(std::span<const Token> tokens, const TokenRows& rows);
+    Fed without_padding(std::span<const Token> tokens, const TokenRows& rows);
     std::int64_t length_of(int tokens) const;
-    void go_by_length(const Input& fed, int to_come);
+    void go_by_length(const Fed& fed, int to_come);
     void compute_again();
     std::vector<EncodingsAtLength> all_lengths(std::int64_t positions) const;
     void extend_tables(std::size_t tokens, const TokenRows& rows);

@@ -28,7 +28,7 @@ Session::Impl::Impl(const Model::Impl& of, const SessionOptions& wanted, std::un
     if (input) memory = &input->memory;
 }
 
-Sequence::Input Session::Impl::begin(std::span<const Token> tokens, const TokenRows& rows) {
+Sequence::Fed Session::Impl::begin(std::span<const Token> tokens, const TokenRows& rows) {
     if (input && memory_tokens == 0)
         fail(ErrorCode::usage, "session: expected an input for the encoder before the first token, found none");
     return Sequence::begin(tokens, rows);
@@ -58,7 +58,7 @@ Session::~Session() = default;
 std::span<const float> Session::feed(std::span<const Token> tokens, const TokenRows& rows) {
     SessionCall s(impl_);
     expect_head(*s->model);
-    const Sequence::Input fed = s->begin(tokens, rows);
+    const Sequence::Fed fed = s->begin(tokens, rows);
     View last{};
     for (std::size_t first = 0; first < fed.tokens.size(); first += static_cast<std::size_t>(s->chunk)) {
         const View out = s->forward(fed, first, s->watcher());
@@ -77,7 +77,7 @@ template <class Make, class Rows>
 void feed_rows(SessionCall& s, std::span<const Token> tokens, const TokenRows& rows, int at_once, const Make& make,
                const std::function<void(int first, Rows)>& on_rows) {
     if (!on_rows) fail(ErrorCode::usage, "session: expected a callback, found an empty one");
-    const Sequence::Input fed = s->begin(tokens, rows);
+    const Sequence::Fed fed = s->begin(tokens, rows);
     for (std::size_t first = 0; first < fed.tokens.size(); first += static_cast<std::size_t>(s->chunk)) {
         const View out = s->forward(fed, first, s->watcher());
         for (int i = 0, n = 0; i < out.rows; i += n) {

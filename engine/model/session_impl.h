@@ -12,7 +12,7 @@ struct Session::Impl : Sequence {
     Impl(const Model::Impl& of, const SessionOptions& wanted, std::unique_ptr<EncoderInput> input);
 
     // begin() of a sequence whose encoder has had its input.
-    Input begin(std::span<const Token> tokens, const TokenRows& rows);
+    Fed begin(std::span<const Token> tokens, const TokenRows& rows);
     const Watch* watcher() const { return watch.states || watch.weights || watch.scores ? &watch : nullptr; }
 
     std::unique_ptr<EncoderInput> input; // null without an encoder

@@ -26,7 +26,7 @@ void expect_head(const Stack& model);
 
 // Encodings for sessions and texts of some length.
 struct EncodingsAtLength {
-    std::shared_ptr<const EncodingStack> encodings;
+    std::shared_ptr<const ModelEncodings> encodings;
     int positions = 0;  // with tables
     std::string angles; // equal for encodings of one stack that compute the same
 };
@@ -39,7 +39,7 @@ struct Stack {
     Blueprint blueprint;
     StackProgram program;
     Weights weights; // views into the model's tensors
-    EncodingStack encodings;
+    ModelEncodings encodings;
 
     // The model's own encodings, or their versions at these lengths, with tables for so many positions or more, up to
     // most_prepared. Equal ones are shared. The longest tables of the own encodings stay as long as the model.
@@ -47,11 +47,11 @@ struct Stack {
 
     int prepared = 0; // positions for which the encodings are prepared
 
-    mutable std::mutex stand_ins_guard;                  // guards:
-    mutable std::shared_ptr<const EncodingStack> longer; // the own encodings with longer tables; may be none
+    mutable std::mutex stand_ins_guard;                   // guards:
+    mutable std::shared_ptr<const ModelEncodings> longer; // the own encodings with longer tables; may be none
     mutable int longer_prepared = 0;
     struct StandIn {
-        std::weak_ptr<const EncodingStack> encodings;
+        std::weak_ptr<const ModelEncodings> encodings;
         int prepared = 0;
     };
     mutable std::map<std::string, StandIn> stand_ins; // versions at a length, by spec
@@ -77,9 +77,9 @@ const Model::Impl& impl_of(const Model& model);
 
 // tensors: of model_tensors(), filled; packs those that are not packed yet. Binds the encodings to them, and prepares
 // them for positions 0 .. positions - 1.
-Model make_model(std::string where, const Blueprint& blueprint, EncodingStack encodings, TensorMemory tensors,
+Model make_model(std::string where, const Blueprint& blueprint, ModelEncodings encodings, TensorMemory tensors,
                  TextSide text, Metadata metadata, int positions);
 // The same weights in memory with other encodings, of which tensors that they lack have their initial values.
-Model with_encodings(const Model::Impl& model, EncodingStack encodings);
+Model with_encodings(const Model::Impl& model, ModelEncodings encodings);
 
 } // namespace ordo

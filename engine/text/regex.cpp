@@ -2,7 +2,7 @@
 #include "text/regex.h"
 
 #include "core/error.h"
-#include "core/stack.h"
+#include "core/thread_stack.h"
 #include "core/utf8.h"
 
 #define PCRE2_CODE_UNIT_WIDTH 8

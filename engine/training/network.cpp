@@ -3,7 +3,7 @@
 
 #include "core/error.h"
 #include "core/number.h"
-#include "encoding/base/stack.h"
+#include "encoding/base/model_encodings.h"
 #include "model/memory_limit.h"
 #include "model/sequence.h"
 #include "training/loss.h"
@@ -17,13 +17,13 @@ namespace {
 constexpr int head_rows = 512;                             // their logits are held at once
 constexpr std::uint64_t encoder_seed = 0x656e636f64657200; // of its dropout, different from the decoder's
 
-EncodingStack encoder_encodings(const Blueprint& b, const EncodingStack& encodings) {
+ModelEncodings encoder_encodings(const Blueprint& b, const ModelEncodings& encodings) {
     return {encodings.spec(), b.encoder.front().dims()};
 }
 
 } // namespace
 
-Network::Network(const Blueprint& b, EncodingStack& encodings, Parameters& parameters, int batch, int length,
+Network::Network(const Blueprint& b, ModelEncodings& encodings, Parameters& parameters, int batch, int length,
                  const PositionRange& range, int input)
     : blueprint_(b), rows_(batch * length), length_(length), range_{range.axes, std::max(range.below, length)},
       logits_(std::min(rows_, head_rows), b.vocab_size) {
@@ -41,12 +41,12 @@ Network::Network(const Blueprint& b, EncodingStack& encodings, Parameters& param
     encodings.bind(values);
     // The text length is the range of its positions: randomised positions exceed the sequence.
     const Lengths lengths(length, range_.below);
-    EncodingStack at_length = encodings.at_length(lengths, length).value_or(encodings);
+    ModelEncodings at_length = encodings.at_length(lengths, length).value_or(encodings);
     at_length.check_trainable();
     stack_ = std::make_unique<TrainingStack>(blueprint_, std::move(at_length), parameters, "", gradients,
-                                             StackShape{batch, length, range.axes, input});
+                                             TrainingShape{batch, length, range.axes, input});
     if (input > 0) {
-        EncodingStack of_encoder = encoder_encodings(b, encodings);
+        ModelEncodings of_encoder = encoder_encodings(b, encodings);
         check_reach(of_encoder, input);
         add_encoder(parameters, encoder_gradients, batch, input);
     }
@@ -54,17 +54,18 @@ Network::Network(const Blueprint& b, EncodingStack& encodings, Parameters& param
 
 void Network::add_encoder(Parameters& parameters, const std::vector<View>& gradients, int batch, int length) {
     const Blueprint& b = blueprint_.encoder.front();
-    EncodingStack encodings = encoder_encodings(blueprint_, stack_->encodings());
+    ModelEncodings encodings = encoder_encodings(blueprint_, stack_->encodings());
     std::vector<View> values;
     for (const TensorSpec& spec : encodings.tensors()) values.push_back(parameters.value(encoder_prefix + spec.name));
     encodings.bind(values);
-    EncodingStack at_length = encodings.at_length(length, length).value_or(encodings);
+    ModelEncodings at_length = encodings.at_length(length, length).value_or(encodings);
     at_length.check_trainable();
     const auto rows = static_cast<std::size_t>(batch) * static_cast<std::size_t>(length);
     // NOLINTNEXTLINE: an aggregate, whose stack does not move
-    encoder_ = std::unique_ptr<Encoder>(new Encoder{
-        TrainingStack(b, std::move(at_length), parameters, encoder_prefix, gradients, StackShape{batch, length, 1, 0}),
-        length, std::vector<Token>(rows), std::vector<int>(static_cast<std::size_t>(batch))});
+    encoder_ = std::unique_ptr<Encoder>(new Encoder{TrainingStack(b, std::move(at_length), parameters, encoder_prefix,
+                                                                  gradients, TrainingShape{batch, length, 1, 0}),
+                                                    length, std::vector<Token>(rows),
+                                                    std::vector<int>(static_cast<std::size_t>(batch))});
 }
 
 Network::~Network() = default;
@@ -74,7 +75,7 @@ void Network::multiply_pairs() {
     if (encoder_) encoder_->stack.rows().use_pairs();
 }
 
-double Network::floats(const Blueprint& b, const EncodingStack& encodings, int batch, int length, int input) {
+double Network::floats(const Blueprint& b, const ModelEncodings& encodings, int batch, int length, int input) {
     const double rows = static_cast<double>(batch) * length;
     double floats = TrainingStack::floats(b, encodings, {batch, length, 1, input}) +
                     std::min(rows, double{head_rows}) * b.vocab_size;
@@ -141,7 +142,7 @@ void Network::take(std::span<const Token> input) {
     e.stack.pad(e.lengths);
 }
 
-void check_training_memory(const Blueprint& b, const EncodingStack& encodings, int batch, int length, int copies,
+void check_training_memory(const Blueprint& b, const ModelEncodings& encodings, int batch, int length, int copies,
                            int input) {
     if (const int longest = std::max(length, input); longest > most_session_tokens)
         fail(ErrorCode::limit, "training: expected sequences of at most ", most_session_tokens, " tokens, found ",

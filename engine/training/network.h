@@ -26,14 +26,14 @@ public:
     // The encodings are bound to the parameters; angles that depend on the length are as in sessions of that length.
     // Networks on different threads may compute at once. Throws Error(usage) with the name of an encoding or a tensor
     // that cannot be trained, and Error(limit) for an encoding that does not reach the length or the positions.
-    Network(const Blueprint& blueprint, EncodingStack& encodings, Parameters& parameters, int batch, int length,
+    Network(const Blueprint& blueprint, ModelEncodings& encodings, Parameters& parameters, int batch, int length,
             const PositionRange& range = {}, int input = 0);
     ~Network();
     // From this call on, products with weights round their inputs to bf16, forward and backward, and sum in f32. Throws
     // Error(usage) if the kernels do not support it.
     void multiply_pairs();
     // The size of the activations and their gradients. A double, as it may exceed 64 bits.
-    static double floats(const Blueprint& blueprint, const EncodingStack& encodings, int batch, int length,
+    static double floats(const Blueprint& blueprint, const ModelEncodings& encodings, int batch, int length,
                          int input = 0);
 
     // Mean loss in nats over the scored targets. Throws Error(usage) for a wrong number of tokens, targets, segments or
@@ -67,7 +67,7 @@ private:
 };
 
 // Throws Error(limit) if the machine lacks the memory for `copies` copies of the parameters and for a Network.
-void check_training_memory(const Blueprint& blueprint, const EncodingStack& encodings, int batch, int length,
+void check_training_memory(const Blueprint& blueprint, const ModelEncodings& encodings, int batch, int length,
                            int copies, int input = 0);
 
 } // namespace ordo

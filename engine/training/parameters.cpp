@@ -17,11 +17,11 @@ std::size_t padded_size(const TensorSpec& spec) {
 
 } // namespace
 
-std::uint64_t Parameters::floats(const Blueprint& blueprint, const EncodingStack& encodings) {
+std::uint64_t Parameters::floats(const Blueprint& blueprint, const ModelEncodings& encodings) {
     return count_bytes([&] { return Parameters(blueprint, encodings); }) / (2 * sizeof(float));
 }
 
-Parameters::Parameters(const Blueprint& blueprint, const EncodingStack& encodings)
+Parameters::Parameters(const Blueprint& blueprint, const ModelEncodings& encodings)
     : specs_(model_tensors(blueprint, encodings)),
       first_encoding_tensor_(static_cast<int>(tensor_list(blueprint).size())) {
     std::size_t total = 0;

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "core/tensor.h"
-#include "encoding/base/stack.h"
+#include "encoding/base/model_encodings.h"
 #include "model/model_access.h"
 
 namespace ordo {
@@ -16,9 +16,9 @@ struct InitialMatrices {
 
 class Parameters {
 public:
-    Parameters(const Blueprint& blueprint, const EncodingStack& encodings);
+    Parameters(const Blueprint& blueprint, const ModelEncodings& encodings);
     // The number of floats, computed without allocating.
-    static std::uint64_t floats(const Blueprint& blueprint, const EncodingStack& encodings);
+    static std::uint64_t floats(const Blueprint& blueprint, const ModelEncodings& encodings);
 
     std::span<const TensorSpec> specs() const {
         return specs_;

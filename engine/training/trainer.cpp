@@ -17,8 +17,8 @@ namespace {
 
 // Makes the encodings of a model's spec again, for other tensors. Refuses the caller's own encodings, even if they look
 // registered.
-EncodingStack encodings_again(const Model::Impl& model) {
-    const EncodingStack& old = model.encodings;
+ModelEncodings encodings_again(const Model::Impl& model) {
+    const ModelEncodings& old = model.encodings;
     const auto unknown = [](const Encoding& encoding) {
         fail(ErrorCode::usage, "encoding ", printable(encoding.spec()),
              ": training makes it a second time, by its name: ",
@@ -26,7 +26,7 @@ EncodingStack encodings_again(const Model::Impl& model) {
     };
     for (const auto& item : old.items())
         if (!is_registered(name_of(item->spec()))) unknown(*item);
-    EncodingStack made(old.spec(), model.blueprint.dims());
+    ModelEncodings made(old.spec(), model.blueprint.dims());
     for (std::size_t i = 0; i < old.items().size(); ++i) {
         const Encoding& a = *old.items()[i];
         const Encoding* const b = i < made.items().size() ? made.items()[i].get() : nullptr;
@@ -99,7 +99,7 @@ struct Trainer::Impl {
     std::string tokenizer; // as JSON; empty if there is none
     SpecialTokens special;
     std::optional<Sampling> sampling;
-    EncodingStack encodings;
+    ModelEncodings encodings;
     Parameters parameters;
     Network network;
     Optimizer optimizer;
@@ -195,7 +195,7 @@ std::int64_t Trainer::steps() const {
 Model Trainer::model() const {
     Impl& t = of(impl_);
     t.check_finite();
-    EncodingStack encodings(t.encodings.spec(), t.blueprint.dims());
+    ModelEncodings encodings(t.encodings.spec(), t.blueprint.dims());
     TensorMemory tensors(model_tensors(t.blueprint, encodings));
     for (int i = 0; i < t.parameters.count(); ++i) {
         const std::span<float> to = tensors.values(static_cast<std::size_t>(i));

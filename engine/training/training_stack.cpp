@@ -8,7 +8,7 @@ namespace ordo {
 namespace {
 
 // The tensors of encodings, without data.
-std::vector<View> shapes_of(const EncodingStack& encodings) {
+std::vector<View> shapes_of(const ModelEncodings& encodings) {
     std::vector<View> all;
     for (const TensorSpec& spec : encodings.tensors())
         all.push_back({nullptr, spec.shape.size() == 2 ? static_cast<int>(spec.shape[0]) : 1,
@@ -21,7 +21,7 @@ struct EncodingSizes {
     std::size_t tensors = 0;
     int state = 0;
 };
-EncodingSizes encoding_sizes(const EncodingStack& encodings, int n_layers) {
+EncodingSizes encoding_sizes(const ModelEncodings& encodings, int n_layers) {
     const std::vector<View> all = shapes_of(encodings);
     EncodingSizes most;
     for (int i = 0; i < n_layers; ++i) {
@@ -34,7 +34,7 @@ EncodingSizes encoding_sizes(const EncodingStack& encodings, int n_layers) {
     return most;
 }
 
-KvCacheShape cache_shape(const Blueprint& b, const EncodingStack& encodings, int length, int axes = 1) {
+KvCacheShape cache_shape(const Blueprint& b, const ModelEncodings& encodings, int length, int axes = 1) {
     KvCacheShape shape{b.n_layers, b.n_kv_heads, b.d_head, length};
     shape.axes = axes;
     for (int i = 0; i < b.n_layers; ++i) shape.state_floats.push_back(encodings.layer(i).state_floats());
@@ -68,9 +68,9 @@ std::array<int, slot_count> gradient_widths(const StackProgram& program) {
 
 // ---- Construction ---------------------------------------------------------------------------
 
-TrainingStack::TrainingStack(const Blueprint& b, EncodingStack encodings, Parameters& parameters,
+TrainingStack::TrainingStack(const Blueprint& b, ModelEncodings encodings, Parameters& parameters,
                              const std::string& prefix, std::span<const View> encoding_gradients,
-                             const StackShape& shape)
+                             const TrainingShape& shape)
     : encodings_(std::move(encodings)), shape_(shape), program_(compile(b, encodings_, prefix.empty())),
       positions_(static_cast<std::size_t>(shape.rows()) * static_cast<std::size_t>(shape.axes)),
       experts_(program_.layers, shape.rows()) {
@@ -118,7 +118,7 @@ void TrainingStack::take_memory(const Blueprint& b) {
     d_remembered_ = Tensor(rows, width);
 }
 
-double TrainingStack::floats(const Blueprint& b, const EncodingStack& encodings, StackShape shape,
+double TrainingStack::floats(const Blueprint& b, const ModelEncodings& encodings, TrainingShape shape,
                              const std::string& prefix) {
     const double batch = shape.batch;
     const auto of = [&](int sequences) {
@@ -154,13 +154,13 @@ Layer TrainingStack::layer(int i) const {
     return {program_.layer(i), weights_.layers[i], encodings_.layer(i), i};
 }
 Layer TrainingStack::enter() const {
-    return Layer::end(program_.enter, weights_.enter, encodings_);
+    return Layer::outside(program_.enter, weights_.enter, encodings_);
 }
 Layer TrainingStack::finish() const {
-    return Layer::end(program_.finish, weights_.finish, encodings_);
+    return Layer::outside(program_.finish, weights_.finish, encodings_);
 }
 Layer TrainingStack::head() const {
-    return Layer::end(program_.head, weights_.head, encodings_);
+    return Layer::outside(program_.head, weights_.head, encodings_);
 }
 // The steps up to the input of the head's matrix, or back from there.
 Steps TrainingStack::before_logits() const {

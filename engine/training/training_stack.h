@@ -8,7 +8,7 @@
 
 namespace ordo {
 
-struct StackShape {
+struct TrainingShape {
     int batch = 1, length = 0; // sequences, and tokens of each
     int axes = 1;              // of positions, at most
     int memory = 0;            // tokens of each sequence in an encoder's output, where layers attend to it
@@ -25,10 +25,10 @@ struct Encoded {
 class TrainingStack {
 public:
     // encodings: bound to the parameters, for sequences of that length. prefix: of the names of the tensors.
-    TrainingStack(const Blueprint& blueprint, EncodingStack encodings, Parameters& parameters,
-                  const std::string& prefix, std::span<const View> encoding_gradients, const StackShape& shape);
+    TrainingStack(const Blueprint& blueprint, ModelEncodings encodings, Parameters& parameters,
+                  const std::string& prefix, std::span<const View> encoding_gradients, const TrainingShape& shape);
     // The size of the activations and their gradients.
-    static double floats(const Blueprint& blueprint, const EncodingStack& encodings, StackShape shape,
+    static double floats(const Blueprint& blueprint, const ModelEncodings& encodings, TrainingShape shape,
                          const std::string& prefix = "");
 
     // Sets the positions of each row; none: 0 .. length - 1 in each sequence.
@@ -52,8 +52,8 @@ public:
     const Linear& head_matrix() const { return weights_.head.linears.back(); }
     const LinearGradient& d_head_matrix() const { return d_.head.linears.back(); }
 
-    EncodingStack& encodings() { return encodings_; }
-    const EncodingStack& encodings() const { return encodings_; }
+    ModelEncodings& encodings() { return encodings_; }
+    const ModelEncodings& encodings() const { return encodings_; }
     RowScratch& rows() { return rows_scratch_; }
 
 private:
@@ -69,8 +69,8 @@ private:
         return {tokens, {Positions(positions_, shape_.axes), segments}, parts_};
     }
 
-    EncodingStack encodings_;
-    StackShape shape_;
+    ModelEncodings encodings_;
+    TrainingShape shape_;
     StackProgram program_;
     Weights weights_;
     StackTensors<LayerGradients> d_;

@@ -4,7 +4,7 @@
 #include "formats/gguf/export.h"
 #include "formats/llama2c.h"
 #include "tests/temp_dir.h"
-#include "tools/measure/accuracy.h"
+#include "tools/bench/accuracy.h"
 
 #include <cstdlib>
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "encoding/base/stack.h"
+#include "encoding/base/model_encodings.h"
 
 #include <string>
 
@@ -10,7 +10,7 @@ namespace ordo {
 // False for an encoding that refuses these dims, such as a bidirectional mask.
 inline bool accepts(const std::string& spec, const Dims& dims) {
     try {
-        return !EncodingStack(spec, dims).spec().empty();
+        return !ModelEncodings(spec, dims).spec().empty();
     } catch (const Error&) {
         return false;
     }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The contract between a model and any encoding: registered encodings in every architecture, sums and parameters.
 #include "core/parallel.h"
+#include "encoding/base/model_encodings.h"
 #include "encoding/base/registry.h"
-#include "encoding/base/stack.h"
 #include "formats/architecture.h"
 #include "tests/encoding/subject.h"
 #include "tests/model/small_models.h"
@@ -207,7 +207,7 @@ TEST_P(CausalContract, EvictingEqualsNeverHavingFed) {
 
 // Random rows of a role, rotated by a layer's encodings at positions first, first + 5, ..., and then moved down. If
 // first is below 0, the rows are not rotated.
-std::vector<float> rotated(const EncodingStack& encodings, int layer, Role role, int first, int down = 0) {
+std::vector<float> rotated(const ModelEncodings& encodings, int layer, Role role, int first, int down = 0) {
     constexpr int n = 12;
     const Dims& dims = encodings.dims();
     const bool of_query = role == Role::query || role == Role::output;
@@ -238,7 +238,7 @@ TEST(Evicting, IsForEncodingsWhoseKeysHoldNoAbsolutePosition) {
     for (const EncodingInfo* info : registered_encodings()) {
         SCOPED_TRACE(info->name);
         const Model model = random_model(small_blueprint(), std::string(info->name), 36);
-        const EncodingStack& encodings = encodings_of(model);
+        const ModelEncodings& encodings = encodings_of(model);
         const bool can = Session(model).can_evict();
         if ((encodings.moments() & moment_embed) && encodings.shift_invariant_below() == 0) {
             EXPECT_FALSE(can);
@@ -267,7 +267,7 @@ TEST(Evicting, IsForThoseOfThemThatKnowHow) {
 
 // `ordo encodings` prints these facts about cached keys.
 TEST_P(EncodingContract, RotatesTheRolesThatItNamesAndCountsOperationsFor) {
-    const EncodingStack& encodings = encodings_of(model_);
+    const ModelEncodings& encodings = encodings_of(model_);
     for (const bool of_query : {true, false}) {
         bool any = false, counted = false;
         for (const Role role : {of_query ? Role::query : Role::key, of_query ? Role::output : Role::value}) {
@@ -287,7 +287,7 @@ TEST_P(EncodingContract, RotatesTheRolesThatItNamesAndCountsOperationsFor) {
 
 TEST_P(EncodingContract, ItsSpecMakesTheSameModel) {
     const std::string canonical = model_.encoding();
-    const EncodingStack again(canonical, blueprint_.dims());
+    const ModelEncodings again(canonical, blueprint_.dims());
     EXPECT_EQ(again.spec(), canonical);
     EXPECT_EQ(again.moments(), encodings_of(model_).moments());
     EXPECT_EQ(again.limits().positions, encodings_of(model_).limits().positions);

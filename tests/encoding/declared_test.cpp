@@ -190,7 +190,7 @@ TEST(Declared, TensorsAndTheirInitialValues) {
         {"sink", "layers.1.logit", {3}, Kind::constant, 0, 0}}; // Miller's softmax: exp(0) more in the denominator
     for (const Expected& expected : tensors) {
         SCOPED_TRACE(std::string(expected.spec) + ": " + expected.name);
-        const EncodingStack stack(expected.spec, dims);
+        const ModelEncodings stack(expected.spec, dims);
         const std::string name = "encoding." + parse_spec(expected.spec).at(0).name + "." + expected.name;
         const std::vector<TensorSpec> all = stack.tensors();
         const auto found = std::find_if(all.begin(), all.end(), [&](const TensorSpec& t) { return t.name == name; });
@@ -218,8 +218,8 @@ TEST(Declared, PositionsAndSegmentsEnd) {
                                      {"xpos:gamma=1", 96 * 512.0},
                                      {"xpos:zeta=one", 2147483647.0},
                                      {"segment", 2147483647.0}})
-        EXPECT_NEAR(EncodingStack(spec, dims).limits().positions, most, 1e-9) << spec;
-    EXPECT_EQ(EncodingStack("segment:count=5", dims).limits().segments, 5);
+        EXPECT_NEAR(ModelEncodings(spec, dims).limits().positions, most, 1e-9) << spec;
+    EXPECT_EQ(ModelEncodings("segment:count=5", dims).limits().segments, 5);
     const auto xpos = make("xpos");
     for (const Role role : {Role::query, Role::key}) { // at the last position no number is lost
         std::vector<float> x(8, 1);

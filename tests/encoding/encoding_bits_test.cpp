@@ -38,7 +38,7 @@ struct Work {
 
 // All results of the encoding, as one list of numbers.
 std::vector<float> everything(Subject& subject, Work work) {
-    const EncodingStack& stack = subject.stack;
+    const ModelEncodings& stack = subject.stack;
     const LayerEncodings& encodings = stack.layer(0);
     const int n = static_cast<int>(work.positions().size()), first = n - Work::tile_rows,
               width = encodings.state_floats();

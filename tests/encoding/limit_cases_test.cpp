@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // If an encoding's formula reduces to nothing or to a scale, a model with it equals the model without it.
+#include "encoding/base/model_encodings.h"
 #include "encoding/base/registry.h"
-#include "encoding/base/stack.h"
 #include "tests/model/small_models.h"
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ using Value = std::function<double(const std::string& name, int row, int column)
 Model with_encoding_of(const Blueprint& b, const std::string& spec, const Value& value) {
     const Model trunk = random_model(b, "none", 51);
     const reference::Tensors weights = tensors_of(trunk);
-    EncodingStack encodings(spec, b.dims());
+    ModelEncodings encodings(spec, b.dims());
     TensorMemory tensors(model_tensors(b, encodings));
     for (std::size_t i = 0; i < tensors.specs().size(); ++i) {
         const View to = tensors.view(i);

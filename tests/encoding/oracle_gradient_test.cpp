@@ -103,7 +103,7 @@ protected:
     }
 
     Subject subject{GetParam()};
-    const EncodingStack& stack = subject.stack;
+    const ModelEncodings& stack = subject.stack;
     std::vector<int> at = subject.positions();
     int n = static_cast<int>(positions().size());
     std::vector<int> segments = subject.segments(positions().size());

@@ -31,7 +31,7 @@ protected:
     LayerOracles oracles(int layer) const { return {subject, layer, at}; }
 
     Subject subject{GetParam()};
-    const EncodingStack& stack = subject.stack;
+    const ModelEncodings& stack = subject.stack;
     std::vector<int> at = subject.positions();
     int n = static_cast<int>(positions().size());
     std::vector<int> segments = subject.segments(positions().size());
@@ -251,7 +251,7 @@ TEST(EncodingOracleAtLength, FollowsTheSession) {
             const Subject subject({spec, odd_dims});
             const reference::Oracles exact(subject.stack.spec(), subject.dims, subject.tensors, length);
             const auto instead = subject.stack.at_length(length, 16);
-            const EncodingStack& stack = instead ? *instead : subject.stack;
+            const ModelEncodings& stack = instead ? *instead : subject.stack;
             const std::vector<int> at = {0, 1, 15, 39, 500};
             InnerRows x(5, 6, 4), before = x;
             stack.layer(0).rotate(x.view(), {0, 0, 1, Role::key, at});

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Numbers that papers, authors' code and notebooks print. Each stands here once, for the encoding; the oracles agree
 // with the encodings (oracle_test.cpp, tables_test.cpp).
-#include "encoding/base/stack.h"
+#include "encoding/base/model_encodings.h"
 
 #include <gtest/gtest.h>
 

@@ -52,7 +52,7 @@ TEST(Registry, SaysWhatEncodingsAre) {
 TEST(Registry, SpecsRoundTrip) {
     for (const EncodingInfo* info : registered_encodings()) {
         SCOPED_TRACE(info->name);
-        const std::string spec = EncodingStack(info->name, dims).spec();
+        const std::string spec = ModelEncodings(info->name, dims).spec();
         const std::vector<Parameter> parameters = parameters_of(*info);
         const std::vector<SpecItem> items = parse_spec(spec);
         ASSERT_EQ(items.size(), 1u);
@@ -63,7 +63,7 @@ TEST(Registry, SpecsRoundTrip) {
             ASSERT_NE(at, parameters.end()) << pair.first;
             ++at;
         }
-        EXPECT_EQ(EncodingStack(spec, dims).spec(), spec);
+        EXPECT_EQ(ModelEncodings(spec, dims).spec(), spec);
     }
 }
 
@@ -72,7 +72,7 @@ TEST(Registry, NoneIsTheEmptyList) {
     EXPECT_TRUE(make_encodings("none", dims).empty());
     EXPECT_EQ(make_encodings("none+rope+none", dims).size(), 1u);
     constexpr int most = std::numeric_limits<int>::max();
-    const EncodingStack stack("none", {});
+    const ModelEncodings stack("none", {});
     EXPECT_EQ(stack.spec(), "none");
     EXPECT_EQ(stack.moments(), 0u);
     EXPECT_EQ(std::min({stack.shift_invariant_below(), stack.limits().positions, stack.limits().segments}), most);
@@ -252,7 +252,7 @@ std::string untrainable(OwnEncoding encoding) {
     std::vector<OwnEncoding> items;
     items.push_back(std::move(encoding));
     std::string what;
-    code_of([&] { EncodingStack(std::move(items), 2).check_trainable(); }, &what);
+    code_of([&] { ModelEncodings(std::move(items), 2).check_trainable(); }, &what);
     return what;
 }
 
@@ -309,7 +309,7 @@ TEST(Trainable, ABiasOrASinkThatIsConstantNeedsNone) {
     for (const Moment moment : {moment_embed, moment_rotate, moment_observe, moment_rescore, moment_mix, moment_shift})
         EXPECT_NE(untrainable(std::make_unique<Bare>(moment)), "");
     // ALiBi without trained slopes needs no backward pass.
-    const EncodingStack stack("alibi", dims);
+    const ModelEncodings stack("alibi", dims);
     EXPECT_EQ(stack.layer(0).backward_moments(), 0u);
     stack.layer(0).bias_backward({}, {}, {}, stack.gradients_of_layer(0, {}));
     stack.layer(0).sink_backward(1, {}, {}, stack.gradients_of_layer(0, {}));

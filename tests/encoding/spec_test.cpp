@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The grammar of specs: its numbers and its errors.
+#include "encoding/base/model_encodings.h"
 #include "encoding/base/registry.h"
 #include "encoding/base/rope_keys.h"
-#include "encoding/base/stack.h"
 #include "tests/expect_error.h"
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ namespace spec_test {
 const Dims dims{24, 3, 8, 2, 64};
 
 std::string canonical(std::string_view spec) {
-    return EncodingStack(spec, dims).spec();
+    return ModelEncodings(spec, dims).spec();
 }
 
 // The message of the Error(usage) that refuses a spec.
@@ -259,8 +259,8 @@ TEST(Spec, IsBounded) {
     std::string sum = "alibi", longest = written;
     std::size_t n = 1;
     for (; longest.size() + 1 + written.size() <= 4096; ++n, sum += "+alibi") longest += "+" + written;
-    EXPECT_EQ(EncodingStack(sum, dims).items().size(), n);
-    EXPECT_EQ(EncodingStack(longest, dims).items().size(), n);
+    EXPECT_EQ(ModelEncodings(sum, dims).items().size(), n);
+    EXPECT_EQ(ModelEncodings(longest, dims).items().size(), n);
     EXPECT_NE(refusal(sum + "+alibi").find("4096"), std::string::npos);
     EXPECT_NE(refusal(std::string(1 << 20, '+')).find("4096"), std::string::npos);
 }
@@ -282,7 +282,7 @@ TEST(Spec, NearestIsByEdits) {
 // ---- LoadOptions::rope ---------------------------------------------------------------------------
 
 std::string changed(const std::string& spec, const std::string& keys) {
-    return EncodingStack(with_rope_keys(EncodingStack(spec, dims).spec(), keys), dims).spec();
+    return ModelEncodings(with_rope_keys(ModelEncodings(spec, dims).spec(), keys), dims).spec();
 }
 TEST(RopeKeys, AreSetInEachRopeAndReplaceAScaling) {
     EXPECT_EQ(changed("rope:theta=500", "scaling=linear,factor=4"),

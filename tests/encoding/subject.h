@@ -4,8 +4,8 @@
 
 #include "core/random.h"
 #include "core/tensor.h"
+#include "encoding/base/model_encodings.h"
 #include "encoding/base/registry.h"
-#include "encoding/base/stack.h"
 #include "tests/encoding/accepts.h"
 #include "tests/layer_oracles.h"
 
@@ -230,7 +230,7 @@ struct Subject {
 
     Dims dims;
     int axes;
-    EncodingStack stack;
+    ModelEncodings stack;
     std::vector<Tensor> storage;
     reference::Tensors tensors;
     std::unique_ptr<reference::Oracles> oracles;

@@ -32,7 +32,7 @@ protected:
     }
 
     Subject subject{GetParam()};
-    const EncodingStack& stack = subject.stack;
+    const ModelEncodings& stack = subject.stack;
     const Encoding* encoding = nullptr;
     const reference::Oracle* oracle = nullptr;
     std::vector<std::string> parts;

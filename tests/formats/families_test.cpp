@@ -76,7 +76,7 @@ TEST_P(Families, TakeAnotherEncodingIfForced) {
         SCOPED_TRACE(spec);
         options.encoding = spec;
         options.force_encoding = false;
-        if (EncodingStack(spec, dims).spec() == as_trained.encoding()) continue;
+        if (ModelEncodings(spec, dims).spec() == as_trained.encoding()) continue;
         try {
             Model::load(folder, options);
             FAIL() << "another encoding than the trained one was taken without a word";

@@ -2,7 +2,7 @@
 // Any text as the spec of an encoding. The result is an Error(usage) of one line, or encodings that run and print an
 // equivalent canonical spec.
 #include "core/tensor.h"
-#include "encoding/base/stack.h"
+#include "encoding/base/model_encodings.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -16,7 +16,7 @@ void require(bool holds) {
 }
 
 // Binds zeros to the encoding's tensors. Returns false if there are too many, which a spec may request.
-bool bind_zeros(EncodingStack& stack, std::vector<Tensor>& storage) {
+bool bind_zeros(ModelEncodings& stack, std::vector<Tensor>& storage) {
     const std::vector<TensorSpec> specs = stack.tensors();
     std::vector<View> views;
     for (const TensorSpec& spec : specs) {
@@ -32,7 +32,7 @@ bool bind_zeros(EncodingStack& stack, std::vector<Tensor>& storage) {
     return true;
 }
 
-void run(const EncodingStack& stack, const Dims& dims) {
+void run(const ModelEncodings& stack, const Dims& dims) {
     std::vector<int> positions, segments;
     for (int i = 0; i < 3; ++i) {
         positions.push_back(std::min(i * 1000, stack.limits().positions - 1));
@@ -66,10 +66,10 @@ void run(const EncodingStack& stack, const Dims& dims) {
 
 void try_spec(std::string_view text, const Dims& dims) {
     try {
-        EncodingStack stack(text, dims);
+        ModelEncodings stack(text, dims);
         const std::string canonical = stack.spec();
         try {
-            require(EncodingStack(canonical, dims).spec() == canonical);
+            require(ModelEncodings(canonical, dims).spec() == canonical);
         } catch (const Error&) {
             require(false); // it must understand its own output
         }

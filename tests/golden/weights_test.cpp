@@ -61,7 +61,7 @@ TEST_P(ShippedWeights, AreTheSameTrunkWithAnotherEncoding) {
     const Model model = Model::load(file());
     const Model first = Model::load(weights / "none.safetensors");
     EXPECT_EQ(to_json(blueprint_of(model)), to_json(blueprint_of(first)));
-    EXPECT_EQ(model.encoding(), EncodingStack(GetParam().spec, blueprint_of(model).dims()).spec());
+    EXPECT_EQ(model.encoding(), ModelEncodings(GetParam().spec, blueprint_of(model).dims()).spec());
     for (const char* key : {"corpus", "corpus.sha256", "seed", "tokens", "batch", "lr", "recipe.optimizer",
                             "recipe.products", "recipe.tokenizer.sha256", "validation.sha256", "keep"}) {
         EXPECT_FALSE(model.metadata(key).empty()) << key;

@@ -33,7 +33,7 @@ Model hand_set() {
     b.norm_eps = 1e-30f;
     b.final_norm = b.tied_head = false;
     b.score_scale = 1;
-    EncodingStack encodings("learned", b.dims());
+    ModelEncodings encodings("learned", b.dims());
     TensorMemory tensors(model_tensors(b, encodings));
     for (int i = 0; i < length; ++i) {
         tensors.view("embedding.weight").row(i)[token_block + i] = 1;

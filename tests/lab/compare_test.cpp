@@ -4,7 +4,7 @@
 #include "tests/tools/child.h"
 #include "tests/words.h"
 #include "tools/lab/shipped/compare_runs.h"
-#include "tools/model/weights.h"
+#include "tools/opening/weights.h"
 #include "tools/train/sha256.h"
 
 #include <cstring>

@@ -6,7 +6,7 @@
 
 #include "io/file.h"
 #include "tools/cli/inputs.h"
-#include "tools/model/weights.h"
+#include "tools/opening/weights.h"
 
 namespace ordo::lab {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Pictures of the tables of encodings, and t-SNE.
+#include "encoding/base/model_encodings.h"
 #include "encoding/base/registry.h"
-#include "encoding/base/stack.h"
 #include "tests/lab/lab_run.h"
 #include "tests/tools/models.h"
 #include "tools/lab/math/tsne.h"

@@ -97,7 +97,7 @@ protected:
 
     Case c_ = GetParam();
     AttentionShape shape_;
-    EncodingStack encodings_;
+    ModelEncodings encodings_;
     Tensor qkv_;
     int threads_ = thread_count();
 };

@@ -187,7 +187,7 @@ TEST(Allocation, OfANetworkIsAsLargeAsItSays) {
     set_threads(2);
     for (const Blueprint& each : {b, mixture})
         for (const char* encoding : {"learned+segment", "rope", "forget", "shaw"}) {
-            EncodingStack encodings(encoding, each.dims());
+            ModelEncodings encodings(encoding, each.dims());
             Parameters parameters(each, encodings);
             parameters.initialise(1);
             const std::vector<Token> tokens = random_tokens(2 * 24, each.vocab_size, 1);

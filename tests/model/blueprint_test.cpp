@@ -46,7 +46,7 @@ TEST(Blueprints, EveryArchitectureSurvivesItsJson) {
         EXPECT_EQ(read.norm_eps, b.norm_eps); // exactly equal
         EXPECT_EQ(read.mask, b.mask);
         EXPECT_EQ(read.activation, b.activation);
-        EXPECT_NO_THROW(EncodingStack(a.encoding, b.dims())) << a.name;
+        EXPECT_NO_THROW(ModelEncodings(a.encoding, b.dims())) << a.name;
     }
     EXPECT_TRUE(names.contains("ordo"));
 }
@@ -58,7 +58,7 @@ TEST(Blueprints, KnownModelsHaveTheirKnownSizes) {
             if (a.name != name) continue;
             const Blueprint b = a.make();
             std::int64_t total = 0;
-            for (const TensorSpec& t : model_tensors(b, EncodingStack(a.encoding, b.dims()))) {
+            for (const TensorSpec& t : model_tensors(b, ModelEncodings(a.encoding, b.dims()))) {
                 std::int64_t elements = 1;
                 for (const std::int64_t size : t.shape) elements *= size;
                 total += elements;

@@ -79,7 +79,7 @@ TEST(CInterface, ScoresEmbedsAndFillsAsOrdoDoes) {
     Blueprint b = small_blueprint();
     b.vocab_size = test::word_vocabulary;
     b.mask = Mask::bidirectional;
-    const ordo_model masked{make_model("words", b, EncodingStack("learned", b.dims()),
+    const ordo_model masked{make_model("words", b, ModelEncodings("learned", b.dims()),
                                        floats_of(random_model(b, "learned", 9)),
                                        tokenizer_from_json(test::word_tokenizer(), "words"), {}, b.context)};
     const std::string blanks = "the [MASK] sat [MASK]";

@@ -26,7 +26,8 @@ TextSide words() {
 // Random weights with a word tokenizer.
 Model with_words(const Blueprint& b, const std::string& encoding, TextSide text) {
     const Model random = random_model(b, encoding, 9);
-    return make_model("words", b, EncodingStack(encoding, b.dims()), floats_of(random), std::move(text), {}, b.context);
+    return make_model("words", b, ModelEncodings(encoding, b.dims()), floats_of(random), std::move(text), {},
+                      b.context);
 }
 
 reference::Input input_of(const std::vector<Token>& tokens) {

@@ -50,7 +50,7 @@ TEST(Generate, APromptIsEncodedWithTheStartToken) {
     TextSide text(make_byte_tokenizer());
     text.special.start = 'S';
     text.special.end = {'E'};
-    const Model model = make_model("start", b, EncodingStack("rope", b.dims()), floats_of(random_model(b, "rope", 9)),
+    const Model model = make_model("start", b, ModelEncodings("rope", b.dims()), floats_of(random_model(b, "rope", 9)),
                                    std::move(text), {}, b.context);
     EXPECT_EQ(model.encode("ab"), (std::vector<Token>{'a', 'b'}));
     EXPECT_EQ(model.encode("ab", {.start = true}), (std::vector<Token>{'S', 'a', 'b'}));

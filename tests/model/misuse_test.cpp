@@ -42,7 +42,7 @@ TEST(Enumerations, UnknownValuesAreRefused) {
 // A final norm with huge weights turns finite states into infinities.
 TEST(FeedStates, RefusesWhatIsNotFinite) {
     Blueprint b = small_blueprint();
-    EncodingStack encodings("none", b.dims());
+    ModelEncodings encodings("none", b.dims());
     TensorMemory tensors = floats_of(random_model(b, "none", 4));
     const View norm = tensors.view("final_norm.weight");
     std::fill_n(norm.data, norm.cols, 3e38f);

@@ -185,7 +185,7 @@ TEST_F(ModelFiles, AnotherEncodingMustBeForced) {
         expect_load_error(ErrorCode::usage, "force it", asking(other), ErrorReason::other_encoding);
         EXPECT_TRUE(warnings_.empty());
         const Model forced = Model::load(path_, asking(other, true));
-        EXPECT_EQ(forced.encoding(), EncodingStack(other, blueprint_of(model).dims()).spec());
+        EXPECT_EQ(forced.encoding(), ModelEncodings(other, blueprint_of(model).dims()).spec());
         EXPECT_EQ(warnings_.size(), 1u);
         EXPECT_GT(difference(logits(forced), logits(model)), 1e-3) << other;
     }
@@ -263,7 +263,8 @@ TEST_F(ModelFiles, AnEncodingOfTheCallersOwn) {
     };
     std::vector<OwnEncoding> items;
     items.push_back(std::make_unique<Own>());
-    const Model model = random_model(small_blueprint(), EncodingStack(std::move(items), small_blueprint().n_layers), 8);
+    const Model model =
+        random_model(small_blueprint(), ModelEncodings(std::move(items), small_blueprint().n_layers), 8);
     ModelFile file = content(model);
     file.encoding = "none"; // a spec cannot name the caller's encoding
     write_model(path_, file);
@@ -379,7 +380,7 @@ TEST_F(ModelFiles, AnEnormousContextLoadsAndFarPositionsWork) {
     const Model trained = random_model(small_blueprint(), "none", 13);
     ModelFile file = content(trained);
     file.blueprint = b;
-    file.encoding = EncodingStack("sinusoidal", b.dims()).spec();
+    file.encoding = ModelEncodings("sinusoidal", b.dims()).spec();
     write_model(path_, file);
     const Model model = Model::load(path_);
     EXPECT_EQ(model.context(), 1 << 22);

@@ -315,7 +315,7 @@ TEST(LongTexts, AnEncodingMayForbidAllKeysOfASpan) {
     const std::vector<Token> tokens = random_tokens(1100, b.vocab_size, 72);
     std::vector<OwnEncoding> items;
     items.push_back(std::make_unique<Near>());
-    const Model m = random_model(b, EncodingStack(std::move(items), b.n_layers), 73);
+    const Model m = random_model(b, ModelEncodings(std::move(items), b.n_layers), 73);
     b.window = 40;
     const Rows expected = logits_of(random_model(b, "none", 73), tokens);
     for (const int chunk : {1, 256}) EXPECT_LE(difference(logits_of(m, tokens, chunk), expected), 1e-4) << chunk;

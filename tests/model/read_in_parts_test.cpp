@@ -25,7 +25,7 @@ TEST(ReadInParts, OnAnyNumberOfThreads) {
     constexpr std::size_t part = Safetensors::part;
     Blueprint b = small_blueprint();
     b.vocab_size = static_cast<int>(part) * 5 / 2 / b.d_model;
-    TensorMemory tensors(model_tensors(b, EncodingStack("none", b.dims())));
+    TensorMemory tensors(model_tensors(b, ModelEncodings("none", b.dims())));
     ModelFile file;
     file.blueprint = b;
     file.encoding = "none";

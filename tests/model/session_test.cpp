@@ -75,7 +75,7 @@ public:
 Model short_model(const Blueprint& b = small_blueprint()) {
     std::vector<OwnEncoding> items;
     items.push_back(std::make_unique<Short>());
-    return random_model(b, EncodingStack(std::move(items), b.n_layers), 2);
+    return random_model(b, ModelEncodings(std::move(items), b.n_layers), 2);
 }
 
 TEST(Sessions, RefusePositionsThatTheEncodingDoesNotHave) {
@@ -221,7 +221,7 @@ TEST(Sessions, ABidirectionalModelTakesItsInputAtOnce) {
 TEST(Sessions, ValuesThatAreNotFiniteAreReportedByLayer) {
     const Blueprint b = small_blueprint();
     for (const std::string tensor : {"layers.1.feed_forward.out.weight", "layers.0.attention.out.weight"}) {
-        EncodingStack encodings;
+        ModelEncodings encodings;
         TensorMemory tensors(model_tensors(b, encodings));
         for (std::size_t i = 0; i < tensors.specs().size(); ++i)
             for (float& v : tensors.values(i)) v = tensors.specs()[i].name == tensor ? 3e38f : 0.5f;

@@ -219,7 +219,7 @@ TEST_F(TextLength, IsThatOfTheWholePromptInGenerate) {
 // The encoding keeps the length in its spec, even if the context would imply the same length.
 TEST(LengthsOfSpecs, AreKept) {
     const Dims dims{.d_model = 10, .n_heads = 1, .d_head = 10, .n_layers = 1, .context = 96};
-    const auto changes = [&](const std::string& spec) { return EncodingStack(spec, dims).changes_beyond(90); };
+    const auto changes = [&](const std::string& spec) { return ModelEncodings(spec, dims).changes_beyond(90); };
     const auto stays = [&](const Encoding& encoding, int length) {
         return encoding.at_length(length, length).instead.encoding == nullptr;
     };

@@ -3,8 +3,8 @@
 // completions, and fish by its `complete -C`.
 #include "tools/cli/options.h"
 
+#include "encoding/base/model_encodings.h"
 #include "encoding/base/registry.h"
-#include "encoding/base/stack.h"
 #include "tests/tools/terminal.h"
 
 #include <algorithm>

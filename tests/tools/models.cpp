@@ -27,7 +27,7 @@ Blueprint small_blueprint(int d_model, int heads) {
     return b;
 }
 
-void write(const std::filesystem::path& path, const Blueprint& blueprint, const EncodingStack& encodings,
+void write(const std::filesystem::path& path, const Blueprint& blueprint, const ModelEncodings& encodings,
            TensorMemory& tensors, const Metadata& more = {}) {
     ModelFile file;
     file.blueprint = blueprint;
@@ -42,7 +42,7 @@ void write(const std::filesystem::path& path, const Blueprint& blueprint, const 
 
 void write_alphabet(const std::filesystem::path& path, const std::string& encoding) {
     const Blueprint blueprint = small_blueprint(width, 2);
-    const EncodingStack encodings(encoding, blueprint.dims());
+    const ModelEncodings encodings(encoding, blueprint.dims());
     TensorMemory tensors(model_tensors(blueprint, encodings));
     for (std::size_t i = 0; i < tensors.specs().size(); ++i)
         if (tensors.specs()[i].initial.a == 1)
@@ -59,7 +59,7 @@ void write_random(const std::filesystem::path& path, const std::string& encoding
                   int context = 64) {
     Blueprint blueprint = small_blueprint(32, 4);
     blueprint.context = context;
-    const EncodingStack encodings(encoding, blueprint.dims());
+    const ModelEncodings encodings(encoding, blueprint.dims());
     const Model model = random_model(blueprint, encoding, 11);
     TensorMemory tensors(model_tensors(blueprint, encodings));
     for (std::size_t i = 0; i < tensors.specs().size(); ++i) impl_of(model).tensors->read(i, tensors.values(i));

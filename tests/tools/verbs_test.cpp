@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // tokenize, logits, encodings and info. The alphabet model's expected output follows from its definition
 // (models.h).
+#include "encoding/base/model_encodings.h"
 #include "encoding/base/registry.h"
-#include "encoding/base/stack.h"
 #include "formats/gguf/file.h"
 #include "model/model_file.h"
 #include "tests/json.h"
@@ -256,7 +256,7 @@ TEST(CliEncodings, ListEveryRegisteredOne) {
             info.name == "deberta") {
             EXPECT_EQ(list[i]["key_cache"], in_place ? "rotated" : "raw") << info.name;
         }
-        const int reach = EncodingStack(info.name, {128, 4, 32, 1, 99}).limits().positions;
+        const int reach = ModelEncodings(info.name, {128, 4, 32, 1, 99}).limits().positions;
         EXPECT_EQ(list[i]["max_position"], reach == std::numeric_limits<int>::max() ? Json(nullptr) : Json(reach));
         if (info.name == "learned") {
             EXPECT_EQ(reach, 99); // its table has a row for each position of the context

@@ -151,7 +151,7 @@ struct Batch {
 
     static int input_length(int sequence, const Blueprint& b) { return b.context - (sequence == 0 ? 5 : 0); }
 
-    Batch(const Blueprint& b, const EncodingStack& encodings, int n_axes = 1) : axes(n_axes) {
+    Batch(const Blueprint& b, const ModelEncodings& encodings, int n_axes = 1) : axes(n_axes) {
         const Random random(7, 1);
         const auto vocab = static_cast<std::uint64_t>(b.vocab_size);
         for (int i = 0; i < sequences * b.context; ++i) {
@@ -197,7 +197,7 @@ double oracle_loss(const Blueprint& b, const std::string& encoding, const refere
 
 TEST_P(Gradient, AgreesWithDifferencesOfTheOracle) {
     const Blueprint& b = GetParam().blueprint;
-    EncodingStack encodings(GetParam().encoding, b.dims());
+    ModelEncodings encodings(GetParam().encoding, b.dims());
     Parameters parameters(b, encodings);
     parameters.initialise(3);
     const Random noise(11, 2); // larger than the initial values of training, so that every path carries a signal
@@ -274,7 +274,7 @@ TEST_P(LongGradient, AgreesWithDifferencesOfTheOracle) {
         b.n_layers = 1;
         b.n_kv_heads = 2;
         b.window = window;
-        EncodingStack encodings(GetParam(), b.dims());
+        ModelEncodings encodings(GetParam(), b.dims());
         Parameters parameters(b, encodings);
         parameters.initialise(3);
         const Random noise(11, 2), random(13, 3);
@@ -339,7 +339,7 @@ INSTANTIATE_TEST_SUITE_P(Encodings, LongGradient, testing::ValuesIn(long_encodin
 // Dropout acts in training and not in inference.
 TEST(Dropout, KeepsTheMeanAndIsTheSameForAStep) {
     Blueprint b = cases().front().blueprint;
-    EncodingStack encodings("none", b.dims());
+    ModelEncodings encodings("none", b.dims());
     Parameters parameters(b, encodings);
     parameters.initialise(3);
     Network network(b, encodings, parameters, Batch::sequences, b.context);
@@ -361,7 +361,7 @@ TEST(Dropout, GradientAgreesWithDifferencesOfTheLoss) {
         for (const Case& c : cases())
             if (c.blueprint.architecture == name) b = c.blueprint;
         ASSERT_EQ(b.architecture, name);
-        EncodingStack encodings("learned", b.dims());
+        ModelEncodings encodings("learned", b.dims());
         Parameters parameters(b, encodings);
         parameters.initialise(3);
         const Random noise(11, 2);

@@ -57,7 +57,7 @@ TEST(Networks, RefuseWhatCannotBeTrainedBeforeTheFirstStep) {
     for (const bool trainable : {true, false}) {
         std::vector<OwnEncoding> items;
         items.push_back(std::make_unique<Untaught>(trainable));
-        EncodingStack encodings(std::move(items), b.n_layers);
+        ModelEncodings encodings(std::move(items), b.n_layers);
         Parameters parameters(b, encodings);
         parameters.initialise(1);
         const auto make = [&] { return std::make_unique<Network>(b, encodings, parameters, 1, 8); };
@@ -74,7 +74,7 @@ TEST(Networks, RefuseWhatCannotBeTrainedBeforeTheFirstStep) {
 
 TEST(Networks, RefuseSequencesThatDoNotFit) {
     const Blueprint b = blueprint();
-    EncodingStack encodings("segment+learned", b.dims());
+    ModelEncodings encodings("segment+learned", b.dims());
     Parameters parameters(b, encodings);
     parameters.initialise(1);
     Network network(b, encodings, parameters, 2, 8);
@@ -131,7 +131,7 @@ TEST(Networks, ComputeWhatSessionsOfTheirLengthDo) {
                              "rope:scaling=longrope,original=10,factor=2,short=1/1/1/1/2,long=1/3/4/5/6"}) {
         const Blueprint b = blueprint();
         const Model model = random_model(b, spec, 5);
-        EncodingStack encodings(spec, b.dims());
+        ModelEncodings encodings(spec, b.dims());
         Parameters parameters(b, encodings);
         const reference::Tensors tensors = tensors_of(model);
         for (int i = 0; i < parameters.count(); ++i) {
@@ -164,7 +164,7 @@ TEST(Networks, HaveTheSameBitsOnAnyNumberOfThreads) {
         std::vector<float> one;
         for (const int threads : {1, 2, 5}) {
             set_threads(threads);
-            EncodingStack encodings(spec, b.dims());
+            ModelEncodings encodings(spec, b.dims());
             Parameters parameters(b, encodings);
             parameters.initialise(3);
             Network network(b, encodings, parameters, 4, 64);
@@ -183,7 +183,7 @@ TEST(Networks, MayMeetMoreThreadsThanTheyWereMadeFor) {
     const Blueprint b = blueprint();
     const Data data(8 * 24, b.vocab_size);
     const int before = thread_count();
-    EncodingStack encodings("rope", b.dims());
+    ModelEncodings encodings("rope", b.dims());
     Parameters parameters(b, encodings);
     parameters.initialise(3);
     set_threads(1);

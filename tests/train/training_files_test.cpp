@@ -324,7 +324,7 @@ TEST_F(TrainingFiles, TheMemoryThatIsCountedIsTheMemoryThatIsTaken) {
         b.d_ff = 200;
         fit_encoder(b);
         const int input = b.encoder.empty() ? 0 : 60;
-        EncodingStack encodings("segment+learned", b.dims());
+        ModelEncodings encodings("segment+learned", b.dims());
         const double before = taken();
         Parameters parameters(b, encodings);
         const double between = taken();

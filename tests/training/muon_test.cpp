@@ -103,7 +103,7 @@ Blueprint of_the_script() { // whose feed_forward.in is [8, 6]
 
 TEST(Muon, ThreeStepsWithMomentumAndDecay) {
     const Blueprint b = of_the_script();
-    EncodingStack encodings("none", b.dims());
+    ModelEncodings encodings("none", b.dims());
     Parameters parameters(b, encodings);
     Optimizer optimizer(parameters, hidden_matrices(b));
     const View w = parameters.value("layers.0.feed_forward.in.weight");
@@ -124,7 +124,7 @@ TEST(Muon, ThreeStepsWithMomentumAndDecay) {
 // AdamW updates the other tensors. Its first step is lr times the sign of the gradient.
 TEST(Muon, TheRestIsAdamWs) {
     const Blueprint b = of_the_script();
-    EncodingStack encodings("learned", b.dims());
+    ModelEncodings encodings("learned", b.dims());
     Parameters parameters(b, encodings);
     Optimizer optimizer(parameters, hidden_matrices(b));
     std::fill(parameters.grads().begin(), parameters.grads().end(), 0.5f);

@@ -82,7 +82,7 @@ TEST(RandomisedPositions, LossAndGradientAgreeWithTheOracle) {
     for (const std::string spec :
          {"rope", "alibi:trained=yes", "kerple", "t5", "fire", "forget", "xpos", "sinusoidal"}) {
         SCOPED_TRACE(spec);
-        EncodingStack encodings(spec, b.dims());
+        ModelEncodings encodings(spec, b.dims());
         Parameters parameters(b, encodings);
         parameters.initialise(3);
         const Random noise(11, 2);
@@ -144,7 +144,7 @@ TEST(RandomisedPositions, LossAndGradientAgreeWithTheOracle) {
 
 TEST(RandomisedPositions, EncodingsThatDoNotReachAreRefusedByName) {
     const Blueprint b = small_blueprint();
-    EncodingStack encodings("learned", b.dims());
+    ModelEncodings encodings("learned", b.dims());
     Parameters parameters(b, encodings);
     Network(b, encodings, parameters, 1, 8, {1, b.context});
     try {

@@ -22,7 +22,7 @@ protected:
     Start() {
         b_.n_layers = 8; // branches by 1 / sqrt(16)
         b_.d_model = 64, b_.d_head = 16, b_.d_ff = 144;
-        encodings_ = EncodingStack("t5", b_.dims());
+        encodings_ = ModelEncodings("t5", b_.dims());
     }
     Parameters started(const InitialMatrices& matrices) {
         Parameters parameters(b_, encodings_);
@@ -40,7 +40,7 @@ protected:
     }
 
     Blueprint b_ = small_blueprint();
-    EncodingStack encodings_;
+    ModelEncodings encodings_;
 };
 
 TEST_F(Start, MatricesHaveTheDeviationThatWasAskedFor) {

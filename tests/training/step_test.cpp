@@ -15,7 +15,7 @@ struct Learner {
     static constexpr int batch = 2, length = 6;
 
     Blueprint blueprint = small_blueprint();
-    EncodingStack encodings{"rope", blueprint.dims()};
+    ModelEncodings encodings{"rope", blueprint.dims()};
     Parameters parameters{blueprint, encodings};
     Network network{blueprint, encodings, parameters, batch, length};
     Optimizer optimizer{parameters, hidden_matrices(blueprint)};

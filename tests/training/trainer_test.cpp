@@ -93,7 +93,7 @@ TEST_P(TrainerSteps, StepsAreThoseOfTheNetworkAndTheOptimizer) {
     constexpr int batch = 3, length = 20;
     const Model model = random_model(b, "rope+kerple", 3);
     const Text text(batch, length, b.vocab_size);
-    EncodingStack encodings("rope+kerple", b.dims());
+    ModelEncodings encodings("rope+kerple", b.dims());
     Parameters parameters(b, encodings);
     for (int i = 0; i < parameters.count(); ++i) {
         const View v = parameters.value(i);

@@ -4,10 +4,10 @@
 
 #include "core/error.h"
 #include "core/weight_type.h"
+#include "encoding/base/model_encodings.h"
 #include "encoding/base/registry.h"
-#include "encoding/base/stack.h"
 #include "formats/architecture.h"
-#include "tools/measure/shapes.h"
+#include "tools/bench/shapes.h"
 
 #include <algorithm>
 

@@ -7,7 +7,7 @@
 #include "io/control_group.h"
 #include "kernels/kernels.h"
 #include "model/model_access.h"
-#include "tools/measure/shapes.h"
+#include "tools/bench/shapes.h"
 #include "tools/terminal/output.h"
 
 #include <algorithm>

@@ -5,9 +5,9 @@
 #include "core/error.h"
 #include "encoding/base/registry.h"
 #include "encoding/base/spec.h"
-#include "tools/lab/shipped/trained.h"
-#include "tools/measure/shapes.h"
-#include "tools/model/weights.h"
+#include "tools/bench/shapes.h"
+#include "tools/lab/shipped/weight_files.h"
+#include "tools/opening/weights.h"
 #include "tools/train/documents.h"
 
 #include <algorithm>

@@ -77,7 +77,7 @@ asking := -O0
 endif
 $(addprefix $(BUILD)/,engine/io/%.o engine/formats/%.o engine/text/%.o models/%.o): LEVEL := $(reading)
 $(addprefix $(BUILD)/,tools/%.o bench/%.o tests/%.o): LEVEL := $(programs)
-ASKING := $(addprefix tests/,tools/% train/% formats/% text/% io/% malformed/% model/% measure/% core/% lab/% golden/% conformance/%)
+ASKING := $(addprefix tests/,tools/% train/% formats/% text/% io/% malformed/% model/% bench/% core/% lab/% golden/% conformance/%)
 $(ASKING:%=$(BUILD)/%.o): LEVEL := $(asking)
 
 # For libordo.so, which exports the public interface alone; calls inside the library are bound when it is linked.

@@ -6,7 +6,7 @@
 EMXX ?= em++
 WEB := build/web
 web_doors := $(wildcard tools/web/doors/*.cpp)
-web_engine := $(filter-out engine/examples/% engine/c/% engine/training/% engine/io/shipped.cpp engine/core/stack.cpp $(arm64_kernels) \
+web_engine := $(filter-out engine/examples/% engine/c/% engine/training/% engine/io/shipped.cpp engine/core/thread_stack.cpp $(arm64_kernels) \
   $(filter-out %/baseline.cpp,$(x86_kernels)) $(addprefix %/,$(notdir $(web_doors))), \
   $(wildcard engine/*.cpp engine/*/*.cpp engine/*/*/*.cpp models/*.cpp))
 web_sources := $(web_engine) $(web_doors) $(wildcard tools/web/*.cpp)

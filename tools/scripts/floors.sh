@@ -5,7 +5,7 @@
 #     which are on the same floor. Of our headers, a public header includes only ordo.h, ordo.h only encoding.h,
 #     encoding.h only encoding_tables.h, and that only rows.h;
 #   - a kernel uses no threads, and an architecture no ops or kernels;
-#   - the floors above the engine have this order: models; in tools measure, terminal, cli, model, train, lab and verbs;
+#   - the floors above the engine have this order: models; in tools bench, terminal, cli, opening, train, lab and verbs;
 #     bench; the mains; tests. In tools/lab it is math, lab.h with list.def, drawing, study, the experiments (claims,
 #     shipped, trained), report, and the files that gather them;
 #   - each foreign library is included in one place (engine/examples are other people's programs, and are not checked);
@@ -35,10 +35,10 @@ BEGIN {
 function rank(path) {
     if (path ~ /^models\//) return 7
     if (path ~ /^bench\//) return 12
-    if (path ~ /^tools\/measure\//) return 8
+    if (path ~ /^tools\/bench\//) return 8
     if (path ~ /^tools\/terminal\//) return 8.5
     if (path ~ /^tools\/cli\//) return 9
-    if (path ~ /^tools\/model\//) return 9.5
+    if (path ~ /^tools\/opening\//) return 9.5
     if (path ~ /^tools\/train\//) return 10
     if (path ~ /^tools\/lab\/math\//) return 10.1
     if (path ~ /^tools\/lab\/(lab\.h|list\.def)$/) return 10.2
@@ -95,8 +95,8 @@ FNR <= 2 && /SPDX-License-Identifier: MIT/ { spdx = 1 }
     door("mpi.h", "^tools/train/ranks_mpi.cpp$")
     door("benchmark/[^>]*", "^bench/")
     if ((engine || part[1] == "models") && found ~ /[.\/]/ && !(public && found ~ /^std(def|int)\.h$/) && found !~ /^(cblas|omp|pcre2|utf8proc)\.h$|^nlohmann\// &&
-        !(found ~ /^(dlfcn|fcntl|unistd|sys\/[a-z]+)\.h$/ && (folder ~ /^(io|model)$/ || name ~ /^engine\/(core\/memory|kernels\/tile_permission)\.cpp$/)) && !(found ~ /^(pthread|sched|unistd|linux\/futex|sys\/[a-z]+)\.h$/ && name ~ /^engine\/core\/(blas|stack|team)\.cpp$/) && !(found ~ /intrin\.h$|^(cpuid|arm_neon|sys\/auxv)\.h$/ && folder == "kernels"))
-        say("<" found ">: the engine uses standard headers and the doors of tools/scripts/floors.sh; the system only in io, model, core/{memory,blas,stack,team}.cpp and kernels/tile_permission.cpp")
+        !(found ~ /^(dlfcn|fcntl|unistd|sys\/[a-z]+)\.h$/ && (folder ~ /^(io|model)$/ || name ~ /^engine\/(core\/memory|kernels\/tile_permission)\.cpp$/)) && !(found ~ /^(pthread|sched|unistd|linux\/futex|sys\/[a-z]+)\.h$/ && name ~ /^engine\/core\/(blas|thread_stack|team)\.cpp$/) && !(found ~ /intrin\.h$|^(cpuid|arm_neon|sys\/auxv)\.h$/ && folder == "kernels"))
+        say("<" found ">: the engine uses standard headers and the doors of tools/scripts/floors.sh; the system only in io, model, core/{memory,blas,thread_stack,team}.cpp and kernels/tile_permission.cpp")
 }
 /#[ \t]*pragma[ \t]+omp/ && !/pragma[ \t]+omp[ \t]+simd/ && name !~ /^(engine\/core\/parallel.h|tests\/core\/team_test.cpp)$/ {
     say("threads come only from core/parallel.h")

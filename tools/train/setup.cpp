@@ -2,7 +2,7 @@
 #include "tools/train/setup.h"
 
 #include "core/error.h"
-#include "encoding/base/stack.h"
+#include "encoding/base/model_encodings.h"
 #include "io/json.h"
 #include "io/safetensors.h"
 #include "model/model_file.h"
@@ -115,7 +115,7 @@ Options resolved(Options o) {
     if (o.randomised_positions != 0 && o.randomised_positions < b.context)
         fail(ErrorCode::usage, "randomised-positions: expected 0, or at least the context of ", b.context, ", found ",
              o.randomised_positions);
-    check_reach(EncodingStack(o.encoding, b.dims()), std::max(b.context, o.randomised_positions));
+    check_reach(ModelEncodings(o.encoding, b.dims()), std::max(b.context, o.randomised_positions));
     if (ranks::rank() == 0) check_files(o); // also tests that the files can be written
     return o;
 }
@@ -130,7 +130,7 @@ Blueprint fitting_trunk(const Options& o, const Tokenizer& tokenizer) {
     // the size of one of a layer's matrices.
     const int copies = 4 + (o.keep == Keep::best ? 1 : 0) + (o.method == Method::muon ? 2 : 0);
     const int here = ranks::on_this_machine(); // each rank has its own copies
-    check_training_memory(b, EncodingStack(o.encoding, b.dims()), o.batch / ranks::count() * here, b.context,
+    check_training_memory(b, ModelEncodings(o.encoding, b.dims()), o.batch / ranks::count() * here, b.context,
                           copies * here);
     return b;
 }

@@ -76,7 +76,7 @@ private:
 
     Options o_;
     std::unique_ptr<Tokenizer> tokenizer_;
-    EncodingStack encodings_;
+    ModelEncodings encodings_;
     Corpus corpus_, validation_;
     std::unique_ptr<Corpus> finish_;
     Parameters parameters_;

@@ -6,10 +6,10 @@
 #include "layers/cache_format.h"
 #include "model/stack.h"
 #include "model/tensor_memory.h"
+#include "tools/bench/machine.h"
+#include "tools/bench/shapes.h"
 #include "tools/cli/machine.h"
 #include "tools/cli/mistakes.h"
-#include "tools/measure/machine.h"
-#include "tools/measure/shapes.h"
 #include "tools/verbs/bench_result.h"
 #include "tools/verbs/programs.h"
 

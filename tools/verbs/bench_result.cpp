@@ -2,7 +2,7 @@
 #include "tools/verbs/bench_result.h"
 
 #include "layers/cache_format.h"
-#include "tools/measure/machine.h"
+#include "tools/bench/machine.h"
 #include "tools/terminal/wide_table.h"
 
 #include <algorithm>

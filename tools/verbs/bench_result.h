@@ -2,10 +2,10 @@
 // The results of `ordo bench`, and their tables.
 #pragma once
 
-#include "tools/measure/limits.h"
-#include "tools/measure/overhead.h"
-#include "tools/measure/predict.h"
-#include "tools/measure/statistics.h"
+#include "tools/bench/limits.h"
+#include "tools/bench/overhead.h"
+#include "tools/bench/predict.h"
+#include "tools/bench/statistics.h"
 #include "tools/terminal/output.h"
 
 namespace ordo::tools {

@@ -12,7 +12,7 @@
 #include "model/tensor_memory.h"
 #include "tools/cli/inputs.h"
 #include "tools/cli/machine.h"
-#include "tools/model/weights.h"
+#include "tools/opening/weights.h"
 #include "tools/terminal/output.h"
 #include "tools/terminal/signals.h"
 #include "tools/verbs/convert_accuracy.h"

@@ -8,7 +8,7 @@
 #include "model/model_file.h"
 #include "model/tensor_memory.h"
 #include "tools/cli/machine.h"
-#include "tools/model/weights.h"
+#include "tools/opening/weights.h"
 #include "tools/terminal/signals.h"
 #include "tools/train/documents.h"
 

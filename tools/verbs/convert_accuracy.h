@@ -3,8 +3,8 @@
 #pragma once
 
 #include "formats/source.h"
+#include "tools/bench/accuracy.h"
 #include "tools/cli/inputs.h"
-#include "tools/measure/accuracy.h"
 #include "tools/terminal/output.h"
 
 #include <optional>

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 // ordo encodings: the registered encodings.
 #include "core/error.h"
+#include "encoding/base/model_encodings.h"
 #include "encoding/base/plan.h"
 #include "encoding/base/registry.h"
-#include "encoding/base/stack.h"
 #include "formats/source.h"
 #include "tools/cli/machine.h"
 #include "tools/cli/mistakes.h"
-#include "tools/model/reach.h"
-#include "tools/model/rope_options.h"
-#include "tools/model/weights.h"
+#include "tools/opening/reach.h"
+#include "tools/opening/rope_options.h"
+#include "tools/opening/weights.h"
 #include "tools/terminal/output.h"
 #include "tools/terminal/wide_table.h"
 
@@ -56,7 +56,7 @@ std::string moments_text(unsigned moments) {
     return text.empty() ? "none" : text;
 }
 
-Cell max_position_cell(const EncodingStack& encoding, Format format) {
+Cell max_position_cell(const ModelEncodings& encoding, Format format) {
     if (const int most = encoding.limits().positions; most < std::numeric_limits<int>::max()) return std::int64_t{most};
     if (format == Format::json || format == Format::csv) return {};
     return std::string("unlimited");
@@ -87,7 +87,7 @@ std::string list_text(const Dims& dims, Format format) {
     figures.columns = {"name",         "moments",   "summary",  "paper", "shift_invariant",
                        "max_position", "trainable", "key_cache"};
     for (const EncodingInfo* info : registered_encodings()) {
-        const EncodingStack encoding(info->name, dims);
+        const ModelEncodings encoding(info->name, dims);
         const Facts facts = facts_of(*info, std::string(info->name), dims);
         figures.add(std::string(info->name), moments_text(facts.moments), std::string(info->summary),
                     std::string(info->paper), facts.shift_invariant, max_position_cell(encoding, format),
@@ -148,7 +148,7 @@ std::string explanation_text(const EncodingInfo& info, const Facts& facts) {
 }
 
 std::string explain_json(const std::string& spec, std::span<const EncodingInfo* const> infos,
-                         const EncodingStack& encoding, const Dims& dims) {
+                         const ModelEncodings& encoding, const Dims& dims) {
     JsonWriter out(1);
     out.begin_object();
     out.member("spec", encoding.spec());
@@ -171,7 +171,7 @@ std::string explain_json(const std::string& spec, std::span<const EncodingInfo* 
 
 std::string explain(const std::string& spec, const Dims& dims, bool json) {
     const std::vector<const EncodingInfo*> infos = encodings_named(parse_spec(spec));
-    const EncodingStack encoding(spec, dims);
+    const ModelEncodings encoding(spec, dims);
     if (json) return explain_json(spec, infos, encoding, dims);
     std::string out;
     for (const EncodingInfo* info : infos) out += explanation_text(*info, facts_of(*info, spec, dims)) + "\n";
@@ -208,7 +208,7 @@ struct Stretch {
     }
 };
 
-std::vector<Stretch> stretches_of(const EncodingStack& now, const EncodingStack& trained, const Dims& dims) {
+std::vector<Stretch> stretches_of(const ModelEncodings& now, const ModelEncodings& trained, const Dims& dims) {
     std::vector<Stretch> all;
     for (int layer = 0; layer < dims.n_layers; ++layer) {
         LayerReach reach = reach_of_layer(now, trained, layer, dims.context);
@@ -243,15 +243,15 @@ Figures pairs_table(std::span<const Stretch> stretches, Format format) {
 void show_model(const Arguments& arguments, Format format) {
     expect_none(arguments, {"dim", "heads"});
     const Source source = open_source(arguments.text("model"));
-    const EncodingStack trained = source.trained_encodings();
+    const ModelEncodings trained = source.trained_encodings();
     std::vector<std::string> idle;
     std::string spec = trained.spec();
     if (has_rope_options(arguments)) spec = with_rope_options(arguments, spec, source.blueprint.dims(), idle);
     for (const std::string& text : idle)
         if (!arguments.has("quiet")) write_message("warning: " + text);
-    EncodingStack now(spec, source.blueprint.dims());
+    ModelEncodings now(spec, source.blueprint.dims());
     if (arguments.has("ctx"))
-        if (std::optional<EncodingStack> other = now.at_length(arguments.integer("ctx"), 0)) now = std::move(*other);
+        if (std::optional<ModelEncodings> other = now.at_length(arguments.integer("ctx"), 0)) now = std::move(*other);
     const std::vector<Stretch> stretches = stretches_of(now, trained, source.blueprint.dims());
     const int sound = sound_positions(now, trained, source.blueprint.context);
     const Figures layers = layers_table(stretches, format), pairs = pairs_table(stretches, format);

@@ -4,7 +4,7 @@
 #include "model/model_access.h"
 #include "tools/cli/inputs.h"
 #include "tools/cli/machine.h"
-#include "tools/model/weights.h"
+#include "tools/opening/weights.h"
 #include "tools/terminal/output.h"
 
 namespace ordo::tools {

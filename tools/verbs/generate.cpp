@@ -4,7 +4,7 @@
 
 #include "core/error.h"
 #include "layers/cache_format.h"
-#include "tools/model/reach.h"
+#include "tools/opening/reach.h"
 #include "tools/terminal/signals.h"
 #include "tools/verbs/chat.h"
 #include "tools/verbs/generate_options.h"

@@ -4,8 +4,8 @@
 
 #include "tools/cli/inputs.h"
 #include "tools/cli/machine.h"
-#include "tools/model/rope_options.h"
-#include "tools/model/weights.h"
+#include "tools/opening/rope_options.h"
+#include "tools/opening/weights.h"
 
 namespace ordo::tools::generate_table {
 

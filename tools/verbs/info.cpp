@@ -8,7 +8,7 @@
 #include "io/base_name.h"
 #include "model/stack.h"
 #include "tools/cli/machine.h"
-#include "tools/model/weights.h"
+#include "tools/opening/weights.h"
 #include "tools/terminal/output.h"
 #include "tools/terminal/wide_table.h"
 #include "tools/train/sha256.h"

@@ -6,7 +6,7 @@
 #include "tools/cli/inputs.h"
 #include "tools/cli/machine.h"
 #include "tools/cli/mistakes.h"
-#include "tools/model/weights.h"
+#include "tools/opening/weights.h"
 #include "tools/terminal/line_reader.h"
 #include "tools/terminal/signals.h"
 #include "tools/verbs/chat.h"

@@ -6,8 +6,8 @@
 #include "model/stack.h"
 #include "tools/cli/inputs.h"
 #include "tools/cli/machine.h"
-#include "tools/model/rope_options.h"
-#include "tools/model/weights.h"
+#include "tools/opening/rope_options.h"
+#include "tools/opening/weights.h"
 #include "tools/terminal/output.h"
 
 #include <algorithm>

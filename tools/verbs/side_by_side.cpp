@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // ordo generate --encodings: one prompt under several encodings.
 #include "core/error.h"
+#include "tools/bench/shapes.h"
 #include "tools/cli/inputs.h"
 #include "tools/cli/machine.h"
-#include "tools/measure/shapes.h"
-#include "tools/model/weights.h"
+#include "tools/opening/weights.h"
 #include "tools/terminal/signals.h"
 #include "tools/verbs/generate.h"
 

@@ -9,7 +9,7 @@
 #include "model/model_access.h"
 #include "tools/cli/machine.h"
 #include "tools/cli/mistakes.h"
-#include "tools/model/weights.h"
+#include "tools/opening/weights.h"
 #include "tools/terminal/output.h"
 
 #include <algorithm>
@@ -165,7 +165,7 @@ void show_weights(const Arguments& arguments, const std::string& spec, const Tab
             fail(ErrorCode::usage, "option --", name, ": '", printable(spec), "' is stored in the weights ",
                  printable(base_name(file)), ": expected ", value, " or none, found ", arguments.integer(name));
     const std::string wanted = spec_in(spec, dims, request.layer);
-    const EncodingStack& encodings = encodings_of(model);
+    const ModelEncodings& encodings = encodings_of(model);
     for (std::size_t i = 0; i < encodings.items().size(); ++i)
         if (encodings.items()[i]->spec() == wanted)
             return show(arguments, request, *encodings.items()[i], dims, encodings.layers_of_item(static_cast<int>(i)));

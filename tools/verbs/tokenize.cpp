@@ -4,7 +4,7 @@
 #include "formats/source.h"
 #include "tools/cli/inputs.h"
 #include "tools/cli/machine.h"
-#include "tools/model/weights.h"
+#include "tools/opening/weights.h"
 #include "tools/terminal/output.h"
 
 #include <utility>

@@ -6,9 +6,9 @@
 
 #include "core/error.h"
 #include "formats/source.h"
+#include "tools/bench/machine.h"
 #include "tools/cli/machine.h"
 #include "tools/cli/mistakes.h"
-#include "tools/measure/machine.h"
 #include "tools/terminal/output.h"
 #include "tools/terminal/signals.h"
 #include "tools/train/ranks.h"

@@ -15,7 +15,7 @@ constexpr std::size_t most_tokens = 512;
 // Rotates as a model's encodings do, and keeps the queries and keys from before.
 class Recorder final : public Encoding {
 public:
-    Recorder(const EncodingStack& stack, const Blueprint& b, std::size_t n)
+    Recorder(const ModelEncodings& stack, const Blueprint& b, std::size_t n)
         : stack_(stack), heads_(static_cast<std::size_t>(b.n_heads)), e_(static_cast<std::size_t>(b.d_head)), n_(n),
           kept_(static_cast<std::size_t>(b.n_layers) * 2 * heads_ * n * e_) {}
 
@@ -42,7 +42,7 @@ private:
                ((side * heads_ + static_cast<std::size_t>(head)) * n_ + static_cast<std::size_t>(position)) * e_;
     }
 
-    const EncodingStack& stack_;
+    const ModelEncodings& stack_;
     std::size_t heads_, e_, n_;
     mutable std::vector<float> kept_; // [layer][query or key][head][n][e]
 };
@@ -68,7 +68,7 @@ Attention look(const Model& model, std::span<const Token> tokens) {
     std::fill(weights, scores, 0.0f);
 
     // Only rotations are hidden from the scores that a session reports.
-    const std::shared_ptr<const EncodingStack> stack = m.encodings_for(static_cast<int>(n)).encodings;
+    const std::shared_ptr<const ModelEncodings> stack = m.encodings_for(static_cast<int>(n)).encodings;
     const Recorder* recorder = nullptr;
     std::optional<Model> recorded;
     if (stack->moments() == moment_rotate) {

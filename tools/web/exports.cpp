@@ -2,9 +2,9 @@
 // The engine for worker.js: one function, which takes the name of a method and a request in JSON. It returns JSON:
 // {"error": text}, or the answer. Long lists of numbers stay in memory for the worker to copy before its next call.
 #include "core/error.h"
+#include "encoding/base/model_encodings.h"
 #include "encoding/base/moments.h"
 #include "encoding/base/registry.h"
-#include "encoding/base/stack.h"
 #include "io/json_writer.h"
 #include "model/score.h"
 #include "model/stack.h"
@@ -65,7 +65,7 @@ void write_parameter(JsonWriter& out, const Parameter& parameter) {
 double cost_of(const EncodingInfo& info) {
     constexpr int d = 128, heads = 4, layers = 5, feed_forward = 352, tokens = 256;
     constexpr double n = tokens, pairs = heads * n * (n + 1) / 2;
-    const EncodingStack stack(info.name, {d, heads, d / heads, layers, tokens});
+    const ModelEncodings stack(info.name, {d, heads, d / heads, layers, tokens});
     const Work work{n, n * heads, n * heads, pairs, tokens};
     Operations own = stack.embed_operations(work);
     for (int layer = 0; layer < layers; ++layer)
@@ -255,7 +255,7 @@ void table(const JsonValue& request, JsonWriter& out) {
     std::string spec = text_of(request, "spec");
     Table made;
     if (const std::string& file = text_of(request, "file"); !file.empty()) {
-        const EncodingStack& stack = encodings_of(open_model(file).model);
+        const ModelEncodings& stack = encodings_of(open_model(file).model);
         wanted.width = stack.dims().d_model;
         const Encoding& encoding = encoding_in(stack, wanted.layer);
         spec = encoding.spec();

@@ -61,7 +61,7 @@ std::string token_text(const Model& model, Token token) {
     return text;
 }
 
-const Encoding& encoding_in(const EncodingStack& stack, int layer) {
+const Encoding& encoding_in(const ModelEncodings& stack, int layer) {
     const Encoding* found = nullptr;
     int count = 0;
     for (std::size_t i = 0; i < stack.items().size(); ++i) {

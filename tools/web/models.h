@@ -23,6 +23,6 @@ std::vector<Token> tokens_of(const Model& model, std::string_view text);
 // Its bytes; of a special token its name, such as <|endoftext|>.
 std::string token_text(const Model& model, Token token);
 // The only encoding that acts in a layer. Throws Error(usage) for none and for a sum.
-const Encoding& encoding_in(const EncodingStack& stack, int layer);
+const Encoding& encoding_in(const ModelEncodings& stack, int layer);
 
 } // namespace ordo::web

@@ -74,7 +74,7 @@ public:
     void sink_backward(float d_sink, const Tile& query, const Gradients& gradient, const TensorGradients& grads) const;
 
 private:
-    friend class EncodingStack;
+    friend class ModelEncodings;
     struct Item {
         const Encoding* encoding = nullptr;
         unsigned moments = 0, backward = 0, roles = 0; // roles: the bits of those that it rotates
@@ -82,7 +82,7 @@ private:
         int state_at = 0, state_floats = 0;        // its columns
         unsigned places = 0;                       // the bits of those at which it shifts
         int inputs_at[std::size(all_places)] = {}; // its columns for the inputs of SHIFT
-        std::vector<int> tensors = {};             // indices into EncodingStack::tensors()
+        std::vector<int> tensors = {};             // indices into ModelEncodings::tensors()
 
         View own(View states) const; // its columns; no data if there are none
         View own_keys(View states) const { return keeps_state ? own(states) : View{}; }

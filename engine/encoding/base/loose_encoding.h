@@ -3,7 +3,7 @@
 #pragma once
 
 #include "core/tensor.h"
-#include "encoding/base/stack.h"
+#include "encoding/base/model_encodings.h"
 
 namespace ordo {
 
@@ -12,7 +12,7 @@ public:
     // Draws the tensors as training does. Throws Error(usage) for an invalid spec.
     LooseEncoding(std::string_view spec, const Dims& dims, std::uint64_t seed = 1);
 
-    const EncodingStack& stack() const { return stack_; }
+    const ModelEncodings& stack() const { return stack_; }
     // One of its tables; see Encoding::table.
     Table table(int length, std::string_view part = {}, int start = 0, int head = 0) const;
     // Encodes rows x [n, d] at positions start, start + 1, ... Throws Error(limit) beyond the last position.
@@ -20,7 +20,7 @@ public:
 
 private:
     int width_;
-    EncodingStack stack_;
+    ModelEncodings stack_;
     std::vector<Tensor> tensors_;
 };
 

@@ -2,7 +2,7 @@
 // A spec in a model: the encodings, and the layers in which each acts.
 #pragma once
 
-#include "encoding/base/stack.h"
+#include "encoding/base/model_encodings.h"
 
 namespace ordo {
 

@@ -169,7 +169,7 @@ std::vector<HandSetMatrix> hand_set_matrices(int context, std::uint64_t seed) {
 
 Model content_model(int context, std::uint64_t seed, const std::string& encoding) {
     const Blueprint b = counting_blueprint(context, 1);
-    EncodingStack encodings(encoding, b.dims());
+    ModelEncodings encodings(encoding, b.dims());
     TensorMemory tensors(model_tensors(b, encodings));
     set_contents(tensors, b);
     set_content_scores(tensors, 0, seed);

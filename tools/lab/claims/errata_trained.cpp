@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // The figures of the claims that weights and recorded training runs decide.
+#include "tools/bench/predict.h"
 #include "tools/lab/claims/errata.h"
 #include "tools/lab/claims/study.h"
 #include "tools/lab/shipped/compare_runs.h"
 #include "tools/lab/shipped/probe.h"
-#include "tools/measure/predict.h"
-#include "tools/model/scores.h"
-#include "tools/model/weights.h"
+#include "tools/opening/scores.h"
+#include "tools/opening/weights.h"
 
 namespace ordo::lab {
 namespace {
@@ -137,7 +137,7 @@ Values complications(const std::vector<Trained>& models) {
     const double products = bench::predict(b, WeightType::f32, load, b.context).flops / b.context;
     Values out;
     for (const char* spec : {"rope", "none", "sinusoidal", "alibi"}) {
-        const EncodingStack stack(spec, b.dims());
+        const ModelEncodings stack(spec, b.dims());
         out.push_back(figure(100 * bench::encoding_operations(b, stack, load, b.context).sum() / products, 2));
     }
     return out;

@@ -2,7 +2,7 @@
 // The lengths of the rows that are added: word vectors and waves, with the scale sqrt(d) and without it.
 // Vaswani et al. 2017, arXiv 1706.03762, section 3.4.
 #include "model/stack.h"
-#include "tools/lab/shipped/trained.h"
+#include "tools/lab/shipped/weight_files.h"
 
 namespace ordo::lab {
 namespace scale_file {

@@ -2,7 +2,7 @@
 // A picture of every registered encoding's table.
 #include "tools/lab/drawing/draw.h"
 #include "tools/lab/study/prelude.h"
-#include "tools/model/weights.h"
+#include "tools/opening/weights.h"
 
 namespace ordo::lab {
 namespace tables_file {
@@ -169,7 +169,7 @@ Result run(const Request& request) {
             request.progress(spec);
             std::string name = spec.substr(0, spec.find(':'));
             if (const int met = names[name]++; met > 0) name += "-" + std::to_string(met + 1);
-            const unsigned moments = EncodingStack(spec, dims).moments();
+            const unsigned moments = ModelEncodings(spec, dims).moments();
             if (moments & moment_embed) append(embedding, name);
             if (moments & moment_rotate) append(rotation, name);
             if (moments & ~(moment_embed | moment_rotate)) append(score, name);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "tools/lab/drawing/draw.h"
 
+#include "encoding/base/model_encodings.h"
 #include "encoding/base/registry.h"
-#include "encoding/base/stack.h"
 
 #include <algorithm>
 #include <map>

@@ -5,10 +5,10 @@
 #include "core/parallel.h"
 #include "core/timer.h"
 #include "io/atomic_file.h"
+#include "tools/bench/machine.h"
 #include "tools/cli/machine.h"
 #include "tools/lab/drawing/render.h"
 #include "tools/lab/drawing/svg.h"
-#include "tools/measure/machine.h"
 #include "tools/terminal/signals.h"
 #include "tools/terminal/terminal.h"
 

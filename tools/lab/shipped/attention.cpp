@@ -2,7 +2,7 @@
 // Which tokens the heads attend to: maps for a prompt, and scores of each head (Olsson et al. 2022, "In-context
 // Learning and Induction Heads", arXiv 2209.11895).
 #include "tools/lab/shipped/attention_scores.h"
-#include "tools/lab/shipped/trained.h"
+#include "tools/lab/shipped/weight_files.h"
 
 namespace ordo::lab {
 namespace attention_file {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tools/lab/shipped/attention_scores.h"
 
-#include "tools/model/scores.h"
+#include "tools/opening/scores.h"
 
 namespace ordo::lab {
 namespace {

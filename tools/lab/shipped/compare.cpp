@@ -3,7 +3,7 @@
 #include "tools/lab/shipped/compare_runs.h"
 #include "tools/lab/shipped/extrapolation.h"
 #include "tools/lab/trained/task_runs.h"
-#include "tools/model/weights.h"
+#include "tools/opening/weights.h"
 #include "tools/train/record.h"
 
 #include <system_error>

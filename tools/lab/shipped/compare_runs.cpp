@@ -3,7 +3,7 @@
 
 #include "tools/cli/inputs.h"
 #include "tools/lab/study/csv.h"
-#include "tools/model/weights.h"
+#include "tools/opening/weights.h"
 
 namespace ordo::lab {
 namespace {

@@ -2,8 +2,8 @@
 // The results of models at several lengths, and the expectations about them.
 #pragma once
 
-#include "tools/lab/shipped/trained.h"
-#include "tools/model/scores.h"
+#include "tools/lab/shipped/weight_files.h"
+#include "tools/opening/scores.h"
 
 #include <map>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Left padding: what pads in front of a prompt do to the next word, with and without a mask and positions.
-#include "tools/lab/shipped/trained.h"
+#include "tools/lab/shipped/weight_files.h"
 #include "tools/lab/study/answers.h"
 
 namespace ordo::lab {

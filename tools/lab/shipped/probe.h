@@ -3,7 +3,7 @@
 #pragma once
 
 #include "core/tensor.h"
-#include "tools/lab/shipped/trained.h"
+#include "tools/lab/shipped/weight_files.h"
 
 namespace ordo::lab {
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Trained with one encoding, run with another: an experiment with --force-encoding.
-#include "tools/lab/shipped/trained.h"
-#include "tools/model/scores.h"
-#include "tools/model/weights.h"
+#include "tools/lab/shipped/weight_files.h"
+#include "tools/opening/scores.h"
+#include "tools/opening/weights.h"
 
 namespace ordo::lab {
 namespace swap_file {
@@ -22,7 +22,7 @@ std::vector<Other> encodings_of(std::span<const Trained> models) {
     for (const Trained& trained : models) add(trained.name, trained.encoding);
     const Dims dims = tools::read_facts(models[0].file).blueprint.dims();
     for (const EncodingInfo* info : registered_encodings())
-        add(std::string(info->name), EncodingStack(info->name, dims).spec());
+        add(std::string(info->name), ModelEncodings(info->name, dims).spec());
     return all;
 }
 

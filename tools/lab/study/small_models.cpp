@@ -3,7 +3,7 @@
 
 #include "core/error.h"
 #include "core/parallel.h"
-#include "encoding/base/stack.h"
+#include "encoding/base/model_encodings.h"
 #include "kernels/kernels.h"
 #include "layers/linear.h"
 #include "tools/terminal/live_line.h"
@@ -27,7 +27,7 @@ void widen(Parameters& parameters, int d_model) {
 }
 
 // Returns the number of steps.
-int train(const Recipe& r, EncodingStack& encodings, Parameters& parameters, std::uint64_t seed, Meter& meter) {
+int train(const Recipe& r, ModelEncodings& encodings, Parameters& parameters, std::uint64_t seed, Meter& meter) {
     Network network(r.trunk, encodings, parameters, r.batch, r.length);
     Optimizer optimizer(parameters);
     const auto n = static_cast<std::size_t>(r.batch) * static_cast<std::size_t>(r.length);
@@ -67,18 +67,18 @@ void Meter::add(std::int64_t steps) {
 }
 
 void check_recipe(const Recipe& recipe, const std::string& encoding) {
-    check_reach(EncodingStack(encoding, recipe.trunk.dims()), recipe.length);
+    check_reach(ModelEncodings(encoding, recipe.trunk.dims()), recipe.length);
 }
 
 Model small_model(const Recipe& recipe, const std::string& encoding, std::uint64_t seed, Meter& meter, int* steps) {
     check_recipe(recipe, encoding);
-    EncodingStack encodings(encoding, recipe.trunk.dims());
+    ModelEncodings encodings(encoding, recipe.trunk.dims());
     Parameters parameters(recipe.trunk, encodings);
     parameters.initialise(seed);
     widen(parameters, recipe.trunk.d_model);
     const int taken = recipe.steps > 0 ? train(recipe, encodings, parameters, seed, meter) : 0;
     if (steps) *steps = taken;
-    EncodingStack fresh(encoding, recipe.trunk.dims());
+    ModelEncodings fresh(encoding, recipe.trunk.dims());
     TensorMemory tensors(model_tensors(recipe.trunk, fresh));
     for (int i = 0; i < parameters.count(); ++i) {
         const View from = parameters.value(i);
@@ -94,7 +94,7 @@ Session small_session(const Model& model, int capacity) {
 }
 
 bool says_nothing_of_position(const std::string& encoding, const Dims& dims) {
-    const EncodingStack stack(encoding, dims);
+    const ModelEncodings stack(encoding, dims);
     return std::all_of(stack.items().begin(), stack.items().end(), [](const auto& item) {
         if (item->scales_queries()) return true; // by the length alone
         return (item->moments() & ~(moment_embed | moment_sink)) == 0 && item->shift_invariant();

@@ -4,7 +4,7 @@
 #include "tools/cli/inputs.h"
 #include "tools/lab/shipped/extension_costs.h"
 #include "tools/lab/study/answers.h"
-#include "tools/model/weights.h"
+#include "tools/opening/weights.h"
 #include "tools/train/data.h"
 #include "training.h"
 #include "training/schedule.h"

@@ -2,7 +2,7 @@
 // A retrieval task: a text contains key words followed by value words, and a question asks for the value of one key.
 #pragma once
 
-#include "tools/lab/shipped/trained.h"
+#include "tools/lab/shipped/weight_files.h"
 
 namespace ordo::lab {
 

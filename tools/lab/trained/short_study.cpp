@@ -6,7 +6,7 @@
 #include "io/base_name.h"
 #include "tools/cli/inputs.h"
 #include "tools/cli/one_thread.h"
-#include "tools/model/scores.h"
+#include "tools/opening/scores.h"
 #include "training.h"
 
 #include <ctime>

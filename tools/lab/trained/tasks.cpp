@@ -3,9 +3,9 @@
 // 2023, arXiv 2305.19466, at a size that trains within the experiment.
 #include "encoding/base/registry.h"
 #include "encoding/base/spec.h"
+#include "tools/bench/shapes.h"
 #include "tools/lab/study/answers.h"
 #include "tools/lab/trained/task_runs.h"
-#include "tools/measure/shapes.h"
 
 namespace ordo::lab {
 
@@ -141,7 +141,7 @@ Result run(const Request& request) {
         wanted_tasks(request), {}, {1, 1.25, 1.5, 2, 3, 4}, request.integer("seeds", request.quick ? 1 : 5), 64};
     const Dims dims = recipe_of(*plan.tasks[0]).trunk.dims();
     for (std::string& spec : wanted_encodings(request, plan.tasks)) {
-        const bool second_none = EncodingStack(spec, dims).moments() != 0 && says_nothing_of_position(spec, dims);
+        const bool second_none = ModelEncodings(spec, dims).moments() != 0 && says_nothing_of_position(spec, dims);
         if (!second_none || request.arguments.has("encodings")) plan.encodings.push_back(std::move(spec));
     }
     const AllRuns all = train_all(plan, request.seed, request.progress);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tools/model/reach.h"
+#include "tools/opening/reach.h"
 
 #include <algorithm>
 #include <numbers>
@@ -10,7 +10,7 @@ namespace {
 
 constexpr double turn = 2 * std::numbers::pi;
 
-std::vector<const Encoding*> acting_in(const EncodingStack& stack, int layer) {
+std::vector<const Encoding*> acting_in(const ModelEncodings& stack, int layer) {
     std::vector<const Encoding*> found;
     for (std::size_t i = 0; i < stack.items().size(); ++i) {
         const std::span<const int> layers = stack.layers_of_item(static_cast<int>(i));
@@ -43,7 +43,7 @@ int whole(double positions) {
 
 } // namespace
 
-LayerReach reach_of_layer(const EncodingStack& now, const EncodingStack& trained, int layer, int context) {
+LayerReach reach_of_layer(const ModelEncodings& now, const ModelEncodings& trained, int layer, int context) {
     LayerReach reach;
     const std::vector<const Encoding*> encodings = acting_in(now, layer);
     const std::vector<double> seen = frequencies_in(acting_in(trained, layer));
@@ -66,7 +66,7 @@ LayerReach reach_of_layer(const EncodingStack& now, const EncodingStack& trained
     return reach;
 }
 
-int sound_positions(const EncodingStack& now, const EncodingStack& trained, int context) {
+int sound_positions(const ModelEncodings& now, const ModelEncodings& trained, int context) {
     int least = std::min(unlimited, now.limits().positions);
     const int layers = now.items().empty() ? 0 : now.dims().n_layers;
     for (int layer = 0; layer < layers; ++layer)

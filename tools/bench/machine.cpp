@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tools/measure/machine.h"
+#include "tools/bench/machine.h"
 
 #include "core/blas.h"
 #include "kernels/kernels.h"

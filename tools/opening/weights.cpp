@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-#include "tools/model/weights.h"
+#include "tools/opening/weights.h"
 
 #include "core/error.h"
+#include "encoding/base/model_encodings.h"
 #include "encoding/base/registry.h"
-#include "encoding/base/stack.h"
 #include "formats/source.h"
 #include "model/stack.h"
-#include "tools/model/reach.h"
-#include "tools/model/rope_options.h"
+#include "tools/opening/reach.h"
+#include "tools/opening/rope_options.h"
 #include "tools/terminal/output.h"
 
 #include <algorithm>
@@ -113,7 +113,7 @@ Search search_weights(const std::string& spec) {
         for (const fs::path& file : weight_files(directory)) {
             try {
                 const ModelFacts facts = read_facts(file);
-                const EncodingStack wanted(spec, facts.blueprint.dims());
+                const ModelEncodings wanted(spec, facts.blueprint.dims());
                 if (wanted.spec() == facts.encoding) {
                     search.found = file;
                     return search;
@@ -242,7 +242,7 @@ Source source_of(const ModelChoice& choice) {
 void apply_rope_options(const Arguments& arguments, const ModelChoice& choice, LoadOptions& options) {
     const Source source = source_of(choice);
     const Dims dims = source.blueprint.dims();
-    const std::string spec = EncodingStack(options.encoding.empty() ? source.encoding : options.encoding, dims).spec();
+    const std::string spec = ModelEncodings(options.encoding.empty() ? source.encoding : options.encoding, dims).spec();
     if (!options.force_encoding && spec != source.trained_encodings().spec()) return; // loading will refuse it
     std::vector<std::string> idle;
     options.encoding = with_rope_options(arguments, spec, dims, idle);
@@ -307,7 +307,7 @@ void warn_beyond(const Arguments& arguments, const Model& model, std::int64_t po
     if (const std::string trained = model.metadata("encoding"); !trained.empty()) {
         const auto length = static_cast<int>(std::min<std::int64_t>(positions, unlimited));
         const int sound = sound_positions(*impl_of(model).encodings_for(length).encodings,
-                                          EncodingStack(trained, blueprint_of(model).dims()), context);
+                                          ModelEncodings(trained, blueprint_of(model).dims()), context);
         if (sound < positions)
             text += "; those from " + number(sound) + " on are new to it (ordo encodings -m says more)";
         else

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-#include "tools/measure/shapes.h"
+#include "tools/bench/shapes.h"
 #include "formats/architecture.h"
 
 #include "core/error.h"
+#include "encoding/base/model_encodings.h"
 #include "encoding/base/registry.h"
-#include "encoding/base/stack.h"
 
 #include <algorithm>
 

@@ -2,8 +2,8 @@
 // The benchmark runs the passes that it reports. No test depends on speed.
 #include "core/parallel.h"
 #include "encoding/base/registry.h"
-#include "tools/measure/moments.h"
-#include "tools/measure/overhead.h"
+#include "tools/bench/moments.h"
+#include "tools/bench/overhead.h"
 
 #include <gtest/gtest.h>
 
@@ -142,7 +142,7 @@ TEST_F(BenchOverhead, TheClockSeesTheCallsOfThePass) {
         Counter::Counts counts;
         std::vector<OwnEncoding> items;
         items.push_back(std::make_unique<Counter>(counts));
-        const Model model = random_model(small(), EncodingStack(std::move(items), small().n_layers), 1);
+        const Model model = random_model(small(), ModelEncodings(std::move(items), small().n_layers), 1);
         feed(model, load);
         const Counter::Counts plain = std::exchange(counts, {});
         MomentClock clock;
@@ -175,7 +175,7 @@ TEST_F(BenchOverhead, AClockChangesNothing) {
 TEST_F(BenchOverhead, OperationsAreThoseOfTheFormulas) {
     const Workload prompt{4, 0, 0, 1}, step{0, 1, 9, 1};
     const auto operations = [](const Blueprint& b, const char* spec, const Workload& load) {
-        return encoding_operations(b, EncodingStack(spec, b.dims()), load, 3);
+        return encoding_operations(b, ModelEncodings(spec, b.dims()), load, 3);
     };
     const auto alibi = operations(small(), "alibi", prompt); // 1 + 2 + 3 + 4 pairs
     EXPECT_DOUBLE_EQ(alibi.others[moment_bias], 2 * 2 * 2 * 10 / 4.0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tools/measure/overhead.h"
+#include "tools/bench/overhead.h"
 
 #include "core/error.h"
 #include "core/memory.h"
@@ -9,8 +9,8 @@
 #include "encoding/base/initial.h"
 #include "model/stack.h"
 #include "model/tensor_memory.h"
-#include "tools/measure/moments.h"
-#include "tools/measure/statistics.h"
+#include "tools/bench/moments.h"
+#include "tools/bench/statistics.h"
 
 #include <algorithm>
 #include <malloc.h>
@@ -117,7 +117,7 @@ Model with_encoding(const Model& trunk, std::string_view encoding, int context, 
     impl->blueprint.context = context; // learned tables have the same length
 
     const std::size_t before = heap_in_use();
-    impl->encodings = EncodingStack(encoding, impl->blueprint.dims());
+    impl->encodings = ModelEncodings(encoding, impl->blueprint.dims());
     impl->program = compile(impl->blueprint, impl->encodings);
     const std::size_t made = heap_in_use();
     impl->tensors = std::make_shared<TensorMemory>(impl->encodings.tensors());

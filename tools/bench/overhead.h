@@ -3,7 +3,7 @@
 #pragma once
 
 #include "model/model_access.h"
-#include "tools/measure/predict.h"
+#include "tools/bench/predict.h"
 
 namespace ordo::bench {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tools/measure/statistics.h"
+#include "tools/bench/statistics.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tools/measure/machine.h"
+#include "tools/bench/machine.h"
 
 #include <gtest/gtest.h>
 #include <sstream>

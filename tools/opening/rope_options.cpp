@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-#include "tools/model/rope_options.h"
+#include "tools/opening/rope_options.h"
 
 #include "core/error.h"
+#include "encoding/base/model_encodings.h"
 #include "encoding/base/rope_keys.h"
 #include "encoding/base/rope_scaling.h"
-#include "encoding/base/stack.h"
 
 #include <algorithm>
 #include <initializer_list>
@@ -95,13 +95,13 @@ std::string with_rope_options(const Arguments& arguments, std::string_view spec,
                               std::vector<std::string>& idle) {
     if (arguments.has("rope-scale") && arguments.has("rope-freq-scale"))
         fail(ErrorCode::usage, "expected --rope-scale or --rope-freq-scale, found both");
-    const std::string before = EncodingStack(spec, dims).spec();
+    const std::string before = ModelEncodings(spec, dims).spec();
     Items items = parse_spec(before);
     if (change(arguments, items, dims) == 0) {
         idle.push_back("the options of RoPE change nothing: the encoding is " + before);
         return before;
     }
-    std::string after = EncodingStack(spec_text(items), dims).spec();
+    std::string after = ModelEncodings(spec_text(items), dims).spec();
     if (after == before) idle.push_back("the options of RoPE change nothing: the encoding is " + before + " already");
     const auto only_for = [&](const char* option, bool wanted, const char* what) {
         if (arguments.has(option) && !wanted)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "core/stack.h"
+#include "core/thread_stack.h"
 
 #include <cstddef>
 #include <new>

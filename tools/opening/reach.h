@@ -9,7 +9,7 @@
 //   bias of scores, or no positions    without limit: the formula continues
 #pragma once
 
-#include "encoding/base/stack.h"
+#include "encoding/base/model_encodings.h"
 
 namespace ordo::tools {
 
@@ -34,8 +34,8 @@ struct LayerReach {
 
 // The reach of one layer. context: the trained context of `trained`. Both stacks belong to one model; their tensors may
 // be unbound.
-LayerReach reach_of_layer(const EncodingStack& now, const EncodingStack& trained, int layer, int context);
+LayerReach reach_of_layer(const ModelEncodings& now, const ModelEncodings& trained, int layer, int context);
 // The minimum over all layers.
-int sound_positions(const EncodingStack& now, const EncodingStack& trained, int context);
+int sound_positions(const ModelEncodings& now, const ModelEncodings& trained, int context);
 
 } // namespace ordo::tools

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The encodings that act in each layer, and the columns and tensors that each receives.
-#include "encoding/base/stack.h"
+#include "encoding/base/model_encodings.h"
 
 #include "core/tensor.h"
 #include "ordo.h"
@@ -21,8 +21,8 @@ std::vector<OwnEncoding> list(Own... own) {
     return items;
 }
 
-TEST(EncodingStack, NamesBindsAndLimits) {
-    EncodingStack stack("segment:count=3+learned:length=10,offset=2+alibi", dims);
+TEST(ModelEncodings, NamesBindsAndLimits) {
+    ModelEncodings stack("segment:count=3+learned:length=10,offset=2+alibi", dims);
     EXPECT_EQ(stack.moments(), moment_embed | moment_bias);
     EXPECT_EQ(stack.shift_invariant_below(), 0);
     EXPECT_EQ(stack.limits().positions, 10);
@@ -72,16 +72,16 @@ private:
 
 constexpr unsigned stateful = moment_observe | moment_bias | moment_rescore | moment_mix;
 
-EncodingStack two_probes() {
+ModelEncodings two_probes() {
     std::vector<OwnEncoding> items;
     items.push_back(std::make_unique<Probe>("one", stateful, 2));
     items.push_back(std::make_unique<Probe>("plain", moment_bias, 0));
     items.push_back(std::make_unique<Probe>("two", stateful, 3));
-    return EncodingStack(std::move(items), 2);
+    return ModelEncodings(std::move(items), 2);
 }
 
 TEST(LayerEncodings, EachSeesItsOwnColumnsOfTheState) {
-    const EncodingStack stack = two_probes();
+    const ModelEncodings stack = two_probes();
     const LayerEncodings& layer = stack.layer(1);
     EXPECT_EQ(layer.state_floats(), 5);
     EXPECT_EQ(layer.reads(), unsigned{reads_state});
@@ -122,9 +122,9 @@ TEST(LayerEncodings, KeepsTheStatesThatKeysNeedFirst) {
             scores.row(0)[0] += tile.query_state.row(0)[0];
         }
     };
-    const EncodingStack stack(list(std::make_unique<Passing>("passing", moment_observe | moment_bias, 1),
-                                   std::make_unique<Probe>("kept", moment_observe | moment_bias, 2)),
-                              1);
+    const ModelEncodings stack(list(std::make_unique<Passing>("passing", moment_observe | moment_bias, 1),
+                                    std::make_unique<Probe>("kept", moment_observe | moment_bias, 2)),
+                               1);
     const LayerEncodings& layer = stack.layer(0);
     EXPECT_EQ(layer.state_floats(), 3);
     EXPECT_EQ(layer.kept_floats(), 2);
@@ -160,7 +160,7 @@ private:
 TEST(LayerEncodings, RescoresBackThroughWhatEachWasGiven) {
     std::vector<OwnEncoding> items;
     for (const float by : {2.0f, 3.0f, 5.0f}) items.push_back(std::make_unique<Scale>("x" + std::to_string(by), by));
-    const EncodingStack stack(std::move(items), 1);
+    const ModelEncodings stack(std::move(items), 1);
     std::vector<float> s = {1, 0.5f}, d = {1, 1};
     const View scores = view(s.data(), 1, 2);
     const TensorGradients grads = stack.gradients_of_layer(0, {});
@@ -194,12 +194,12 @@ private:
     unsigned moments_;
 };
 
-TEST(EncodingStack, TensorsPerLayerAreNamedAndBoundByLayer) {
+TEST(ModelEncodings, TensorsPerLayerAreNamedAndBoundByLayer) {
     std::vector<OwnEncoding> items;
     auto made = std::make_unique<Trained>(moment_bias);
     const Trained& trained = *made;
     items.push_back(std::move(made));
-    EncodingStack stack(std::move(items), 2);
+    ModelEncodings stack(std::move(items), 2);
     std::vector<std::string> names;
     for (const TensorSpec& spec : stack.tensors()) names.push_back(spec.name);
     EXPECT_EQ(names, (std::vector<std::string>{"encoding.trained.all", "encoding.trained.layers.0.each",
@@ -273,17 +273,17 @@ private:
     int beyond_, at_;
 };
 
-TEST(EncodingStack, TellsLengthsOfTheTextFromThatOfTheSession) {
-    EncodingStack stack(list(std::make_unique<Switching>(50), std::make_unique<Long>(0),
-                             std::make_unique<Switching>(20), std::make_unique<Switching>(50)),
-                        2);
+TEST(ModelEncodings, TellsLengthsOfTheTextFromThatOfTheSession) {
+    ModelEncodings stack(list(std::make_unique<Switching>(50), std::make_unique<Long>(0),
+                              std::make_unique<Switching>(20), std::make_unique<Switching>(50)),
+                         2);
     float weight = 3;
     stack.bind(std::vector<View>{view(&weight, 1, 1)});
     EXPECT_EQ(stack.changes_beyond(500), (std::vector<int>{20, 50}));
     EXPECT_EQ(stack.at_length({500, 30}, 10)->spec(), "switching:at=30+long:at=500+switching:at=30+switching:at=30");
 }
 
-TEST(EncodingStack, RefusesTensorsThatAreNeitherVectorsNorMatrices) {
+TEST(ModelEncodings, RefusesTensorsThatAreNeitherVectorsNorMatrices) {
     class Shaped final : public Encoding {
     public:
         explicit Shaped(std::vector<std::int64_t> shape) : shape_(std::move(shape)) {}
@@ -299,13 +299,13 @@ TEST(EncodingStack, RefusesTensorsThatAreNeitherVectorsNorMatrices) {
                      [&] { Model::load("weights/none.safetensors", std::make_unique<Shaped>(shape)); });
 }
 
-TEST(EncodingStack, AtALengthSharesWhatStaysAndBindsWhatChanges) {
-    EncodingStack stack(list(std::make_unique<Probe>("plain", moment_embed, 0), std::make_unique<Long>(0)), 2);
+TEST(ModelEncodings, AtALengthSharesWhatStaysAndBindsWhatChanges) {
+    ModelEncodings stack(list(std::make_unique<Probe>("plain", moment_embed, 0), std::make_unique<Long>(0)), 2);
     float weight = 3;
     stack.bind(std::vector<View>{view(&weight, 1, 1)});
     stack.prepare(10);
     EXPECT_FALSE(stack.at_length(100, 100).has_value());
-    const std::optional<EncodingStack> other = stack.at_length(500, 20);
+    const std::optional<ModelEncodings> other = stack.at_length(500, 20);
     ASSERT_TRUE(other.has_value());
     EXPECT_EQ(other->items()[0], stack.items()[0]);
     EXPECT_NE(other->items()[1], stack.items()[1]);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tools/measure/accuracy.h"
+#include "tools/bench/accuracy.h"
 
 #include "core/error.h"
 #include "core/parallel.h"

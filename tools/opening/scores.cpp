@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tools/model/scores.h"
+#include "tools/opening/scores.h"
 
 #include <algorithm>
 #include <bit>

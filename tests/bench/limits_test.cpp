@@ -2,9 +2,9 @@
 // The cost of a load, worked out by hand for a small trunk, and the measurement of the limits.
 #include "core/parallel.h"
 #include "model/stack.h"
-#include "tools/measure/limits.h"
-#include "tools/measure/predict.h"
-#include "tools/measure/shapes.h"
+#include "tools/bench/limits.h"
+#include "tools/bench/predict.h"
+#include "tools/bench/shapes.h"
 
 #include <cmath>
 #include <gtest/gtest.h>

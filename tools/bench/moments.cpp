@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-#include "tools/measure/moments.h"
+#include "tools/bench/moments.h"
 
 #include "core/parallel.h"
 #include "kernels/kernels.h"
 #include "layers/kv_cache.h"
 #include "model/stack.h"
-#include "tools/measure/overhead.h"
-#include "tools/measure/statistics.h"
+#include "tools/bench/overhead.h"
+#include "tools/bench/statistics.h"
 
 #include <algorithm>
 
@@ -73,7 +73,7 @@ MomentClock::MomentClock() : slots_(static_cast<std::size_t>(thread_count())) {
     constexpr int rounds = 51, calls = 200;
     std::vector<OwnEncoding> items;
     items.push_back(std::make_unique<Idle>());
-    EncodingStack idle(std::move(items), 1);
+    ModelEncodings idle(std::move(items), 1);
     idle.time_with(this);
     std::vector<double> costs;
     for (int round = 0; round < rounds; ++round) {
@@ -121,7 +121,7 @@ OwnEncoding sum_encoding(int tokens) {
 
 namespace {
 
-Model timed(const Model& model, EncodingStack encodings, MomentClock& clock) {
+Model timed(const Model& model, ModelEncodings encodings, MomentClock& clock) {
     auto impl = same_trunk(model);
     impl->encodings = std::move(encodings);
     impl->prepared = impl_of(model).prepared;
@@ -138,7 +138,7 @@ Model timed(const Model& model, MomentClock& clock) {
 Model timed(const Model& model, OwnEncoding encoding, MomentClock& clock) {
     std::vector<OwnEncoding> items;
     items.push_back(std::move(encoding));
-    return timed(model, EncodingStack(std::move(items), blueprint_of(model).n_layers), clock);
+    return timed(model, ModelEncodings(std::move(items), blueprint_of(model).n_layers), clock);
 }
 
 } // namespace ordo::bench

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-#include "tools/measure/predict.h"
+#include "tools/bench/predict.h"
 
 #include "layers/cache_format.h"
 #include "model/stack.h"
-#include "tools/measure/training_speed.h"
+#include "tools/bench/training_speed.h"
 
 #include <algorithm>
 #include <charconv>
@@ -133,7 +133,7 @@ Cost predict(const Blueprint& b, const WeightSizes& sizes, const Workload& load,
     return cost;
 }
 
-MomentOperations encoding_operations(const Blueprint& b, const EncodingStack& encodings, const Workload& load,
+MomentOperations encoding_operations(const Blueprint& b, const ModelEncodings& encodings, const Workload& load,
                                      int chunk) {
     MomentOperations all;
     const auto add = [&](Moment moment, const Operations& operations) {

@@ -25,16 +25,16 @@ struct EncodingSum {
 };
 
 // The encodings of one model. Those of a layer are applied left to right.
-class EncodingStack {
+class ModelEncodings {
 public:
-    EncodingStack() = default; // without encodings
+    ModelEncodings() = default; // without encodings
     // The same encodings in all layers. Throws Error(usage) for encodings that cannot act together.
-    EncodingStack(std::vector<OwnEncoding> items, const Dims& dims);
+    ModelEncodings(std::vector<OwnEncoding> items, const Dims& dims);
     // For encodings that do not shift.
-    EncodingStack(std::vector<OwnEncoding> items, int n_layers)
-        : EncodingStack(std::move(items), Dims{.n_layers = n_layers}) {}
+    ModelEncodings(std::vector<OwnEncoding> items, int n_layers)
+        : ModelEncodings(std::move(items), Dims{.n_layers = n_layers}) {}
     // Throws Error(usage). With n_layers = 0 the encodings exist, but act in no layer.
-    EncodingStack(std::string_view spec, const Dims& dims);
+    ModelEncodings(std::string_view spec, const Dims& dims);
 
     std::string spec() const; // canonical; "none" for the empty list
     const Dims& dims() const { return dims_; }
@@ -58,10 +58,10 @@ public:
     void prepare(int n_positions);
     // The same encodings with the same tensors, made again from the spec that made this stack, and prepared for
     // n_positions. Empty if no spec made it.
-    std::optional<EncodingStack> prepared_for(int n_positions) const;
+    std::optional<ModelEncodings> prepared_for(int n_positions) const;
     // The stack in which encodings that depend on a length are replaced by their versions at it, bound, and prepared
     // for n_positions. Empty if no encoding depends on it.
-    std::optional<EncodingStack> at_length(Lengths lengths, int n_positions) const;
+    std::optional<ModelEncodings> at_length(Lengths lengths, int n_positions) const;
     // The text lengths beyond which at_length() differs in a session of this capacity, ascending.
     std::vector<int> changes_beyond(int capacity) const;
     // Throws Error(usage), naming the encoding and its tensor, if an encoding lacks a gradient that training needs.
@@ -105,6 +105,6 @@ private:
 
 // For callers that give positions to encodings without a Session, which checks them itself. Throws Error(limit), with
 // the encoding's name and both numbers, if the encoding lacks some of positions 0 .. tokens - 1.
-void check_reach(const EncodingStack& encodings, std::int64_t tokens);
+void check_reach(const ModelEncodings& encodings, std::int64_t tokens);
 
 } // namespace ordo

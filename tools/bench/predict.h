@@ -3,10 +3,10 @@
 #pragma once
 
 #include "core/weight_type.h"
-#include "encoding/base/stack.h"
+#include "encoding/base/model_encodings.h"
 #include "model/blueprint.h"
 #include "model/memory_limit.h"
-#include "tools/measure/workload.h"
+#include "tools/bench/workload.h"
 
 #include <array>
 #include <bit>
@@ -73,7 +73,7 @@ struct MomentOperations {
 
     double sum() const { return products.sum() + others.sum(); }
 };
-MomentOperations encoding_operations(const Blueprint& blueprint, const EncodingStack& encodings, const Workload& load,
+MomentOperations encoding_operations(const Blueprint& blueprint, const ModelEncodings& encodings, const Workload& load,
                                      int chunk);
 
 } // namespace ordo::bench

@@ -6,7 +6,7 @@
 #include "tests/kernels/sets.h"
 #include "tests/model/small_models.h"
 #include "tests/temp_dir.h"
-#include "tools/measure/accuracy.h"
+#include "tools/bench/accuracy.h"
 #include "tools/train/documents.h"
 
 #include <gtest/gtest.h>

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-#include "tools/measure/limits.h"
+#include "tools/bench/limits.h"
 
 #include "core/blas.h"
 #include "core/parallel.h"
 #include "core/tensor.h"
 #include "core/timer.h"
 #include "kernels/kernels.h"
-#include "tools/measure/predict.h"
-#include "tools/measure/statistics.h"
+#include "tools/bench/predict.h"
+#include "tools/bench/statistics.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "encoding/base/stack.h"
+#include "encoding/base/model_encodings.h"
 
 #include "core/error.h"
 #include "encoding/base/plan.h"
@@ -28,7 +28,7 @@ std::string element_text(std::span<const std::string> specs) {
 
 } // namespace
 
-EncodingStack::EncodingStack(std::vector<OwnEncoding> items, const Dims& dims) : dims_(dims) {
+ModelEncodings::ModelEncodings(std::vector<OwnEncoding> items, const Dims& dims) : dims_(dims) {
     std::vector<Neighbour> neighbours;
     for (OwnEncoding& item : items) {
         sums_.push_back({{{static_cast<int>(items_.size())}}});
@@ -39,7 +39,7 @@ EncodingStack::EncodingStack(std::vector<OwnEncoding> items, const Dims& dims) :
     place();
 }
 
-EncodingStack::EncodingStack(std::string_view spec, const Dims& dims) : dims_(dims), made_from_(spec) {
+ModelEncodings::ModelEncodings(std::string_view spec, const Dims& dims) : dims_(dims), made_from_(spec) {
     EncodingPlan plan = plan_encodings(spec, dims);
     const std::size_t n = plan.encodings.size();
     std::vector<int> moved(n); // new indices: encodings that act in a layer first
@@ -59,7 +59,7 @@ EncodingStack::EncodingStack(std::string_view spec, const Dims& dims) : dims_(di
 }
 
 // Sets the encodings of each layer, from items_ and sums_.
-void EncodingStack::place() {
+void ModelEncodings::place() {
     placed_.clear();
     int tensors = 0;
     for (std::size_t i = 0; i < items_.size(); ++i) {
@@ -98,7 +98,7 @@ void EncodingStack::place() {
 }
 
 // The tensors of an encoding in the slot-th of its layers. If the slot is negative, a tensor per layer has index -1.
-std::vector<int> EncodingStack::tensor_indices(std::size_t item, int slot) const {
+std::vector<int> ModelEncodings::tensor_indices(std::size_t item, int slot) const {
     std::vector<int> indices;
     int next = placed_[item].first_tensor;
     const int layers = static_cast<int>(placed_[item].layers.size());
@@ -109,7 +109,7 @@ std::vector<int> EncodingStack::tensor_indices(std::size_t item, int slot) const
     return indices;
 }
 
-std::string EncodingStack::spec() const {
+std::string ModelEncodings::spec() const {
     const std::size_t acting = items_.size();
     std::string text;
     for (const EncodingSum& sum : sums_) {
@@ -133,30 +133,30 @@ std::string EncodingStack::spec() const {
     return text.empty() ? "none" : text;
 }
 
-bool EncodingStack::shifts(Place place) const {
+bool ModelEncodings::shifts(Place place) const {
     return std::any_of(layers_.begin(), layers_.end(),
                        [&](const LayerEncodings& layer) { return layer.shifts(place); });
 }
 
-unsigned EncodingStack::moments() const {
+unsigned ModelEncodings::moments() const {
     unsigned all = 0;
     for (const auto& item : items_) all |= item->moments();
     return all;
 }
 
-unsigned EncodingStack::reads() const {
+unsigned ModelEncodings::reads() const {
     unsigned all = 0;
     for (const auto& item : items_) all |= item->reads();
     return all;
 }
 
-int EncodingStack::shift_invariant_below() const {
+int ModelEncodings::shift_invariant_below() const {
     int least = std::numeric_limits<int>::max();
     for (const auto& item : items_) least = std::min(least, item->shift_invariant_below());
     return least;
 }
 
-Limits EncodingStack::limits() const {
+Limits ModelEncodings::limits() const {
     Limits least;
     for (const auto& item : items_) {
         const Limits own = item->limits();
@@ -165,7 +165,7 @@ Limits EncodingStack::limits() const {
     return least;
 }
 
-std::vector<TensorSpec> EncodingStack::tensors() const {
+std::vector<TensorSpec> ModelEncodings::tensors() const {
     std::vector<TensorSpec> all;
     for (std::size_t i = 0; i < items_.size(); ++i) {
         const std::string prefix = "encoding." + std::string(name_of(items_[i]->spec())) + ".";
@@ -184,7 +184,7 @@ std::vector<TensorSpec> EncodingStack::tensors() const {
     return all;
 }
 
-void EncodingStack::bind(std::span<const View> tensors) {
+void ModelEncodings::bind(std::span<const View> tensors) {
     const std::size_t expected = this->tensors().size();
     if (tensors.size() != expected)
         fail(ErrorCode::model, "encoding ", printable(spec()), ": expected ", expected, " tensors, found ",
@@ -193,27 +193,27 @@ void EncodingStack::bind(std::span<const View> tensors) {
     for (std::size_t i = 0; i < items_.size(); ++i) bind_item(i);
 }
 
-void EncodingStack::bind_item(std::size_t item) {
+void ModelEncodings::bind_item(std::size_t item) {
     const std::vector<int>& layers = placed_[item].layers;
     for (std::size_t slot = 0; slot < layers.size(); ++slot)
         items_[item]->bind(layers[slot], pick(tensor_indices(item, static_cast<int>(slot)), bound_));
     if (layers.empty()) items_[item]->bind(0, pick(tensor_indices(item, -1), bound_));
 }
 
-void EncodingStack::prepare(int n_positions) {
+void ModelEncodings::prepare(int n_positions) {
     for (const auto& item : items_) item->prepare(n_positions);
 }
 
-std::optional<EncodingStack> EncodingStack::prepared_for(int n_positions) const {
+std::optional<ModelEncodings> ModelEncodings::prepared_for(int n_positions) const {
     if (made_from_.empty()) return std::nullopt;
-    EncodingStack other(made_from_, dims_);
+    ModelEncodings other(made_from_, dims_);
     other.bind(bound_);
     other.prepare(n_positions);
     other.time_with(timer_);
     return other;
 }
 
-std::vector<int> EncodingStack::changes_beyond(int capacity) const {
+std::vector<int> ModelEncodings::changes_beyond(int capacity) const {
     constexpr int never = std::numeric_limits<int>::max();
     std::vector<int> lengths;
     for (int text = 0;;) {
@@ -228,8 +228,8 @@ std::vector<int> EncodingStack::changes_beyond(int capacity) const {
     }
 }
 
-std::optional<EncodingStack> EncodingStack::at_length(Lengths lengths, int n_positions) const {
-    EncodingStack other = *this;
+std::optional<ModelEncodings> ModelEncodings::at_length(Lengths lengths, int n_positions) const {
+    ModelEncodings other = *this;
     std::vector<std::size_t> changed;
     for (std::size_t i = 0; i < items_.size(); ++i) {
         const Encoding& old = *items_[i];
@@ -254,37 +254,37 @@ std::optional<EncodingStack> EncodingStack::at_length(Lengths lengths, int n_pos
     return other;
 }
 
-void EncodingStack::time_with(MomentTimer* timer) {
+void ModelEncodings::time_with(MomentTimer* timer) {
     timer_ = timer;
     for (LayerEncodings& layer : layers_) layer.timer_ = timer;
 }
 
-Operations EncodingStack::embed_operations(const Work& work) const {
+Operations ModelEncodings::embed_operations(const Work& work) const {
     Operations sum;
     for (const auto& item : items_) sum += item->operations(moment_embed, work);
     return sum;
 }
 
-void EncodingStack::check_trainable() const {
+void ModelEncodings::check_trainable() const {
     for (const auto& item : items_) ordo::check_trainable(*item);
 }
 
-TensorGradients EncodingStack::gradients_of_layer(int layer, std::span<const View> all) const {
+TensorGradients ModelEncodings::gradients_of_layer(int layer, std::span<const View> all) const {
     TensorGradients views;
     for (const LayerEncodings::Item& item : this->layer(layer).items_) views.push_back(pick(item.tensors, all));
     return views;
 }
 
-std::vector<View> EncodingStack::gradients_of_item(int item, std::span<const View> all) const {
+std::vector<View> ModelEncodings::gradients_of_item(int item, std::span<const View> all) const {
     return pick(tensor_indices(static_cast<std::size_t>(item), -1), all);
 }
 
-void EncodingStack::embed(View x, const TokenRows& rows) const {
+void ModelEncodings::embed(View x, const TokenRows& rows) const {
     for (const auto& item : items_)
         if (item->moments() & moment_embed) embed(*item, x, rows);
 }
 
-void check_reach(const EncodingStack& encodings, std::int64_t tokens) {
+void check_reach(const ModelEncodings& encodings, std::int64_t tokens) {
     for (const auto& item : encodings.items())
         if (const int positions = item->limits().positions; tokens > positions)
             fail(ErrorCode::limit, "encoding ", item->spec(), ": expected positions for ", tokens, " tokens, found ",

@@ -2,11 +2,11 @@
 // Compares the arithmetic of the benchmarks with values worked out by hand or counted one by one. No test depends on
 // speed.
 #include "encoding/base/registry.h"
-#include "tools/measure/overhead.h"
-#include "tools/measure/predict.h"
-#include "tools/measure/shapes.h"
-#include "tools/measure/statistics.h"
-#include "tools/measure/training_speed.h"
+#include "tools/bench/overhead.h"
+#include "tools/bench/predict.h"
+#include "tools/bench/shapes.h"
+#include "tools/bench/statistics.h"
+#include "tools/bench/training_speed.h"
 
 #include <gtest/gtest.h>
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-#include "tools/measure/training_speed.h"
+#include "tools/bench/training_speed.h"
 
 #include "core/error.h"
 #include "core/random.h"
 #include "core/timer.h"
-#include "encoding/base/stack.h"
-#include "tools/measure/predict.h"
-#include "tools/measure/shapes.h"
+#include "encoding/base/model_encodings.h"
+#include "tools/bench/predict.h"
+#include "tools/bench/shapes.h"
 #include "training/step.h"
 
 #include <algorithm>
@@ -94,7 +94,7 @@ public:
     }
 
 private:
-    EncodingStack encodings_;
+    ModelEncodings encodings_;
     Parameters parameters_;
     Network network_;
     Optimizer optimizer_;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-#include "tools/lab/shipped/trained.h"
+#include "tools/lab/shipped/weight_files.h"
 
 #include "io/base_name.h"
 #include "tools/cli/inputs.h"
 #include "tools/lab/trained/task_runs.h"
-#include "tools/model/scores.h"
-#include "tools/model/weights.h"
+#include "tools/opening/scores.h"
+#include "tools/opening/weights.h"
 
 #include <system_error>
 
