@@ -60,6 +60,7 @@ AtomicFile::AtomicFile(const std::filesystem::path& target, const FileCalls& cal
         lock(fd_.get());
     else
         open_named();
+    if (struct stat created{}; ::fstat(fd_.get(), &created) == 0) OpenedFiles::forget(created);
     // The new file keeps the permissions of the old one.
     if (exists && ::fchmod(fd_.get(), old.st_mode & 0777) != 0) {
         const int code = errno;

@@ -27,6 +27,12 @@ void OpenedFiles::note(const struct stat& file) {
     if (newest != nullptr) newest->files_.emplace(file.st_dev, file.st_ino);
 }
 
+void OpenedFiles::forget(const struct stat& file) {
+    const std::lock_guard lock(guard);
+    for (OpenedFiles* each = newest; each != nullptr; each = each->before_)
+        each->files_.erase({file.st_dev, file.st_ino});
+}
+
 bool OpenedFiles::contain(const struct stat& file) {
     const std::lock_guard lock(guard);
     for (const OpenedFiles* each = newest; each != nullptr; each = each->before_)

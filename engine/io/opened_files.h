@@ -22,6 +22,7 @@ public:
 
     static void note(const struct stat& file);
     static bool contain(const struct stat& file);
+    static void forget(const struct stat& file); // a new file: its inode may be that of a deleted file that was read
 
 private:
     OpenedFiles* before_;

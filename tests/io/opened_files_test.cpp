@@ -5,6 +5,9 @@
 #include "tests/temp_dir.h"
 
 #include <gtest/gtest.h>
+#include <span>
+#include <string_view>
+#include <sys/stat.h>
 
 namespace {
 
@@ -44,6 +47,24 @@ TEST(OpenedFiles, AreNotReplacedUnderAnyName) {
     }
     write_file(dir / "f", "new");
     EXPECT_EQ(file_content(dir / "f"), "new");
+}
+
+// The inode of a deleted file returns with a new file.
+TEST(OpenedFiles, ForgetTheInodeOfANewFile) {
+    const TempDir dir;
+    const OpenedFiles opened;
+    FileCalls calls = system_calls;
+    calls.open_unnamed = [](const char* directory) {
+        const int fd = system_calls.open_unnamed(directory);
+        if (struct stat read{}; ::fstat(fd, &read) == 0) OpenedFiles::note(read);
+        return fd;
+    };
+    for (const char* content : {"first", "second"}) {
+        AtomicFile file(dir / "f", calls);
+        file.write(std::as_bytes(std::span(std::string_view(content))));
+        file.commit();
+        EXPECT_EQ(file_content(dir / "f"), content);
+    }
 }
 
 } // namespace
