@@ -76,6 +76,7 @@ programs := -O0
 asking := -O0
 endif
 $(addprefix $(BUILD)/,engine/io/%.o engine/formats/%.o engine/text/%.o models/%.o): LEVEL := $(reading)
+$(BUILD)/engine/io/json_parser.o: LEVEL := $(if $(reading),-O2) # 7 % fewer instructions in a start
 $(addprefix $(BUILD)/,tools/%.o bench/%.o tests/%.o): LEVEL := $(programs)
 ASKING := $(addprefix tests/,tools/% train/% formats/% text/% io/% malformed/% model/% bench/% core/% lab/% golden/% conformance/%)
 $(ASKING:%=$(BUILD)/%.o): LEVEL := $(asking)
