@@ -39,6 +39,8 @@ constexpr Shipped shipped[] = {{"none", "none"},
                                {"deberta", "deberta"},
                                {"pope", "pope"},
                                {"canon", "canon"},
+                               {"wall", "wall"},
+                               {"stick-breaking", "stick-breaking"},
                                {"rope-none", "pattern(rope,none)"},
                                {"rotate-stretch-36", "rotate-stretch:period=36"},
                                {"rotate-stretch-6", "rotate-stretch:period=6"}};
