@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The interface of a positional encoding. A forward pass has eight moments at which position can enter. An encoding
+// The interface of a positional encoding. A forward pass has nine moments at which position can enter. An encoding
 // overrides the method of each moment at which it acts:
 //
 //   struct Slope : ordo::Encoding { // a score falls with the distance of its key: ALiBi, with one slope for all heads
@@ -34,8 +34,8 @@ namespace ordo {
 
 // The moments, in capitals, between the steps of a forward pass. Braces hold the steps of each of n layers. wo is the
 // output projection of attention.
-//   ids > embedding > EMBED > SHIFT > n x { norm > SHIFT > OBSERVE > q,k,v > SHIFT > ROTATE > cache > q.k*scale > cap
-//   > BIAS > RESCORE > mask > softmax (SINK) > .v > MIX > wo > + > norm > SHIFT > feed-forward > + }
+//   ids > POSITIONS > embedding > EMBED > SHIFT > n x { norm > SHIFT > OBSERVE > q,k,v > SHIFT > ROTATE > cache
+//   > q.k*scale > cap > BIAS > RESCORE > mask > softmax (SINK) > .v > MIX > wo > + > norm > SHIFT > feed-forward > + }
 enum Moment : unsigned {
     moment_embed = 1,
     moment_rotate = 2,
@@ -44,13 +44,18 @@ enum Moment : unsigned {
     moment_rescore = 16,
     moment_mix = 32,
     moment_sink = 64,
-    moment_shift = 128
+    moment_shift = 128,
+    moment_positions = 256
 };
 
-// The positions and segments that an encoding can encode: 0 .. positions - 1 and 0 .. segments - 1.
+// The positions and segments that an encoding can encode: 0 .. positions - 1 and 0 .. segments - 1. An encoding that
+// derives its positions limits these by `derived` instead: 0 .. derived - 1.
 struct Limits {
     int positions = std::numeric_limits<int>::max();
     int segments = std::numeric_limits<int>::max();
+    int derived = std::numeric_limits<int>::max();
+
+    int given() const { return positions < derived ? positions : derived; } // of positions that a caller gives
 };
 struct AtLength;
 
@@ -70,9 +75,16 @@ public:
     // The moments at which the encoding acts: a set of Moment bits. By default those whose methods its class overrides,
     // which OwnEncoding finds. Throws Error(usage) for an object that was in none, or only by a pointer to a base.
     virtual unsigned moments() const;
-    // The moments that have a backward pass, likewise. Training needs it for each of moments(), or throws before the
-    // first step. If no tensor is trained and reads() is 0, BIAS needs none, nor does SINK without RESCORE.
+    // The moments that have a backward pass, likewise. Training needs it for each of moments() but POSITIONS, or throws
+    // before the first step. If no tensor is trained and reads() is 0, BIAS needs none, nor does SINK without RESCORE.
     virtual unsigned gradients() const;
+
+    // POSITIONS: derives the encoding's own position ids [n, position_axes()] from tokens, such as the place of a digit
+    // in its number. The other moments of this encoding get them in the place of the text's positions. The ids of a
+    // token may also hold a count that the next token needs; the cache keeps them. Called before a pass, with all its
+    // new rows of a sequence in order, unless the caller gives positions. It needs no backward pass.
+    virtual void positions(IdView /*ids*/, const TextRows&) const {}
+    virtual int position_axes() const { return 1; }
 
     // EMBED: changes x [n, d] in place, before the first layer.
     virtual void embed(View /*x*/, const TokenRows&) const {}
@@ -142,8 +154,8 @@ public:
     // positions work without tables, more slowly.
     virtual void prepare(int /*n_positions*/) {}
 
-    // As long as all positions stay below this, adding a constant to them changes nothing in the model's output. FIRE
-    // returns its threshold, an encoding of absolute positions 0.
+    // As long as all positions of the text stay below this, adding a constant to them changes nothing in the model's
+    // output. FIRE returns its threshold, an encoding of absolute positions 0.
     virtual int shift_invariant_below() const { return std::numeric_limits<int>::max(); }
     bool shift_invariant() const { return shift_invariant_below() == std::numeric_limits<int>::max(); }
     virtual Limits limits() const { return {}; }
@@ -168,7 +180,8 @@ public:
     // The moments at which no other encoding of the layer may act: a set of Moment bits.
     virtual unsigned alone_at() const { return 0; }
     // Whether a cache may renumber its tokens. True by default if nothing in a cache depends on an absolute position:
-    // no key, value or output is rotated, no state kept, no absolute position added to the embedding.
+    // no key, value or output is rotated, no state kept, no absolute position added to the embedding. Ids that the
+    // encoding derives stay as they are.
     virtual bool can_move_keys() const;
     // Subtracts `by` from the positions of keys that are already rotated, in place (rope, xpos).
     virtual void move_keys(View /*keys*/, const HeadRows&, int /*by*/) const {}
@@ -199,7 +212,8 @@ private:
 template <std::derived_from<Encoding> T>
 std::unique_ptr<T> with_moments(std::unique_ptr<T> encoding) {
     if (Encoding* const own = encoding.get(); own && typeid(*own) == typeid(T))
-        own->overridden_ = {ORDO_OVERRIDDEN_MOMENTS(), ORDO_OVERRIDDEN_MOMENTS(_backward)};
+        own->overridden_ = {ORDO_OVERRIDDEN_MOMENTS() | ORDO_OVERRIDDEN(positions, ),
+                            ORDO_OVERRIDDEN_MOMENTS(_backward)};
     return encoding;
 }
 #undef ORDO_OVERRIDDEN_MOMENTS

@@ -158,11 +158,11 @@ public:
 
     // Appends one or more tokens and returns the logits after the last, [vocab_size], valid until the next call. rows
     // has a segment for each token, or none (segment 0), and a position for each token, or none (the previous position
-    // plus one). Throws Error(limit) for a token, segment or position out of range or a full cache; Error(usage) for no
-    // tokens or a wrong number of segments or positions; Error(model) if a layer computes values that are not finite.
-    // After an error the session is as before the call. A bidirectional model takes its whole input in one call, longer
-    // than a chunk or not: Error(usage) if the session is not empty. Padding is skipped. At least one token must not be
-    // padding, and the logits are those after the last such token.
+    // plus one; some encodings derive theirs from the tokens). Throws Error(limit) for a token, segment or position out
+    // of range or a full cache; Error(usage) for no tokens or a wrong number of segments or positions; Error(model) if
+    // a layer computes values that are not finite. After an error the session is as before the call. A bidirectional
+    // model takes its whole input in one call, longer than a chunk or not: Error(usage) if the session is not empty.
+    // Padding is skipped. At least one token must not be padding, and the logits are those after the last such token.
     //   LongRoPE's angles depend on the length of the text: the largest position after the call, counted from
     // first_position, plus rows.to_come. When the length passes the original context, or rewind() goes back below it,
     // all tokens are computed again. After evict(), the angles stay until the text passes the original context.

@@ -7,6 +7,7 @@
 #error "Ordo's headers need C++20: compile with -std=c++20"
 #endif
 
+#include <algorithm>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -78,13 +79,18 @@ struct ConstView {
 class Positions {
 public:
     Positions() = default;
-    Positions(std::span<const int> ids, int axes = 1) : ids_(ids), axes_(axes) {} // NOLINT: implicit
-    Positions(const std::vector<int>& ids) : ids_(ids) {}                         // NOLINT: implicit
+    Positions(std::span<const int> ids, int axes = 1) : Positions(ids, axes, axes) {} // NOLINT: implicit
+    Positions(const std::vector<int>& ids) : ids_(ids) {}                             // NOLINT: implicit
+    // Rows of `stride` ids, of which the first are the axes. Ids that encodings derive from tokens follow these.
+    Positions(std::span<const int> ids, int axes, int stride) : ids_(ids), axes_(axes), stride_(stride) {}
 
     // The number of rows; 0 if axes() is below 1, which every function that takes positions refuses.
-    std::size_t size() const { return axes_ < 1 ? 0 : ids_.size() / static_cast<std::size_t>(axes_); }
+    std::size_t size() const {
+        return axes_ < 1 ? 0 : (ids_.size() + static_cast<std::size_t>(stride_ - axes_)) / std::size_t(stride_);
+    }
     bool empty() const { return ids_.empty(); }
     int axes() const { return axes_; }
+    int stride() const { return stride_; }
     // The same positions, marked if each is known to be the previous plus one, as in plain text. This saves checks.
     Positions known_consecutive(bool known) const {
         Positions same = *this;
@@ -95,19 +101,35 @@ public:
     int operator[](std::integral auto row) const { return at(row, 0); }
     // A missing axis equals the first, because a text has the same positions on all axes.
     int at(std::integral auto row, int axis) const {
-        return ids_[static_cast<std::size_t>(row) * static_cast<std::size_t>(axes_) +
+        return ids_[static_cast<std::size_t>(row) * static_cast<std::size_t>(stride_) +
                     static_cast<std::size_t>(axis < axes_ ? axis : 0)];
     }
     Positions subspan(std::size_t first, std::size_t rows) const {
-        const auto axes = static_cast<std::size_t>(axes_);
-        return Positions(ids_.subspan(first * axes, rows * axes), axes_).known_consecutive(consecutive_);
+        const auto stride = static_cast<std::size_t>(stride_);
+        const std::span<const int> from = ids_.subspan(std::min(first * stride, ids_.size()));
+        return Positions(from.first(std::min(rows * stride, from.size())), axes_, stride_)
+            .known_consecutive(consecutive_);
     }
-    std::span<const int> ids() const { return ids_; }
+    // These rows with the axes that begin `first` ids after axes(); the same if they have no ids there.
+    Positions derived(int first, int axes) const {
+        if (stride_ == axes_ || ids_.empty()) return *this;
+        return Positions(ids_.subspan(static_cast<std::size_t>(axes_ + first)), axes, stride_);
+    }
+    std::span<const int> ids() const { return ids_; } // all of them, row after row
 
 private:
     std::span<const int> ids_;
-    int axes_ = 1;
+    int axes_ = 1, stride_ = 1;
     bool consecutive_ = false;
+};
+// Position ids that are written, [rows, cols]. Row i + 1 begins stride ids after row i.
+struct IdView {
+    int* data = nullptr;
+    int rows = 0;
+    int cols = 0;
+    std::ptrdiff_t stride = 0;
+
+    int* row(int i) const { return data + static_cast<std::ptrdiff_t>(i) * stride; }
 };
 
 // The rows of some tokens, for EMBED and Session::feed().
@@ -119,6 +141,14 @@ struct TokenRows {
     std::span<const int> padding = {};
     // The number of rows that later calls add. A text's length, on which LongRoPE's angles depend, includes them.
     int to_come = 0;
+};
+
+// Consecutive tokens of one sequence, for POSITIONS.
+struct TextRows {
+    std::span<const Token> tokens = {};
+    const int* before =
+        nullptr;            // the ids that the encoding wrote for the token before; null at the start of a sequence
+    std::uint64_t draw = 0; // a random number of the training step; 0 outside training
 };
 
 // Rows on which ROTATE acts: queries, keys and values before the cache stores them, and a head's output after MIX.

@@ -4,13 +4,13 @@
 # changes nothing else. The contract, gradient and oracle tests and `ordo encodings` must then include them. Each is of
 # another kind: trained rows of embeddings, a trained bias, a whole row of scores, a state of its own, a rotation of
 # queries, keys, values and outputs by that state, a factor of the queries, a sink of each query, a state of queries
-# alone, and rows mixed with the row before. One more has no oracle. The copy includes the built objects, so make
-# compiles only the files that depend on the new lines, in one build.
+# alone, rows mixed with the row before, and positions derived from the tokens. One more has no oracle. The copy
+# includes the built objects, so make compiles only the files that depend on the new lines, in one build.
 set -eu
 unset MAKEFLAGS MAKELEVEL MFLAGS
 copy=$(mktemp -d)
 trap 'rm -rf "$copy"' EXIT
-kinds='rows bias row state turn scale rest query shift'
+kinds='rows bias row state turn scale rest query shift line'
 
 { git ls-files -z 2>/dev/null || find . -path ./build -prune -o -type f -print0; } | xargs -0 cp --parents -pt "$copy"
 [ ! -d build/release ] || { mkdir "$copy/build" && cp -a build/release "$copy/build/"; }

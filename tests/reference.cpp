@@ -109,11 +109,24 @@ Matrix Transformer::embedding(const Input& in) const {
         for (int j = 0; j < b_.d_model; ++j)
             row[j] = table.at(in.tokens[at], j) * static_cast<double>(b_.embedding_scale);
         for (const Oracle* oracle : oracles_.all())
-            oracle->embed(row, in.place(i), in.segments.empty() ? 0 : in.segments[at]);
+            oracle->embed(row, place(*oracle, in, i), in.segments.empty() ? 0 : in.segments[at]);
         for (int j = 0; j < b_.d_model; ++j) x.at(i, j) = row[j];
     }
     x = shifted(x, Stage::embedding, 0, in);
     return b_.embedding_norm ? norm(x, "embedding_norm", b_) : x;
+}
+
+// Padding is not in the text from which positions are derived.
+Place Transformer::place(const Oracle& oracle, const Input& in, int token) {
+    std::vector<Token> text;
+    std::size_t at = 0;
+    for (std::size_t i = 0; i < in.tokens.size(); ++i) {
+        if (!in.padding.empty() && in.padding[i] != 0) continue;
+        if (i < static_cast<std::size_t>(token)) ++at;
+        text.push_back(in.tokens[i]);
+    }
+    const std::vector<int> derived = in.given ? std::vector<int>() : oracle.positions(text);
+    return derived.empty() ? in.place(token) : Place{at < derived.size() ? derived[at] : 0};
 }
 
 // Padding is not in the sequence.
@@ -266,7 +279,8 @@ void Transformer::rotate(Vector& x, std::size_t token, Role role, const Head& of
     const std::vector<const Oracle*> encodings = oracles_.layer(of.layer);
     for (std::size_t n = 0; n < encodings.size(); ++n)
         if (encodings[n]->rotates(role))
-            encodings[n]->rotate_with(x, in.place(static_cast<int>(token)), states[n][token], role, of.layer, of.head);
+            encodings[n]->rotate_with(x, place(*encodings[n], in, static_cast<int>(token)), states[n][token], role,
+                                      of.layer, of.head);
 }
 
 // All tokens as one head's queries, keys or values: columns [first, first + d_head), rotated.
@@ -290,7 +304,7 @@ Transformer::States Transformer::observed(const Matrix& x, int layer, const Inpu
         for (int i = 0; i < x.rows; ++i) {
             Vector row(static_cast<std::size_t>(x.cols));
             for (int j = 0; j < x.cols; ++j) row[j] = x.at(i, j);
-            of_one.push_back(oracle->observe(row, in.place(i), layer, before));
+            of_one.push_back(oracle->observe(row, place(*oracle, in, i), layer, before));
             if (in.padding.empty() || in.padding[i] == 0) before = of_one.back();
         }
         states.push_back(of_one);
@@ -307,7 +321,10 @@ Transformer::HeadInput Transformer::head_input(const Matrix& x, int layer, int h
     HeadInput of{{layer, head, scale}, {}, {}, {}, &states};
     of.queries = rotated(qkv, head * e, Role::query, {layer, head}, in, states);
     of.keys = rotated(qkv, (b_.n_heads + kv_head) * e, Role::key, {layer, kv_head}, in, states);
-    for (int i = 0; i < x.rows; ++i) of.places.push_back(in.place(i));
+    for (const Oracle* oracle : oracles_.layer(layer)) {
+        of.places.emplace_back();
+        for (int i = 0; i < x.rows; ++i) of.places.back().push_back(place(*oracle, in, i));
+    }
     return of;
 }
 

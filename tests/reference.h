@@ -16,6 +16,7 @@ struct Input {
     int axes = 1;
     std::vector<int> padding = {}; // one for each token, 1 for padding; empty: no padding
     Matrix memory = {};            // the output of the encoder, [m, d]
+    bool given = false;            // the caller gives the positions: no encoding derives its own
 
     Place place(int token) const {
         const auto first = positions.begin() + static_cast<std::ptrdiff_t>(token) * axes;
@@ -50,13 +51,15 @@ private:
     struct HeadInput {
         Head head;
         std::vector<Vector> queries, keys;
-        std::vector<Place> places;
+        std::vector<std::vector<Place>> places; // [encoding of the layer][token]
         const States* states;
 
         Side query(std::size_t encoding, std::size_t i) const {
-            return {queries[i], places[i], (*states)[encoding][i]};
+            return {queries[i], places[encoding][i], (*states)[encoding][i]};
         }
-        Side key(std::size_t encoding, std::size_t j) const { return {keys[j], places[j], (*states)[encoding][j]}; }
+        Side key(std::size_t encoding, std::size_t j) const {
+            return {keys[j], places[encoding][j], (*states)[encoding][j]};
+        }
     };
 
     const Matrix& tensor(const std::string& name) const { return tensors_.at(name); }
@@ -76,6 +79,8 @@ private:
                                 const States& states) const;
     // Rotates a row of one head.
     void rotate(Vector& x, std::size_t token, Role role, const Head& of, const Input& in, const States& states) const;
+    // The position of a token for an encoding: one that it derives, or that of the text.
+    static Place place(const Oracle& oracle, const Input& in, int token);
     Matrix shifted(const Matrix& x, Stage stage, int layer, const Input& in) const;
     States observed(const Matrix& x, int layer, const Input& in) const;
     HeadInput head_input(const Matrix& x, int layer, int head, const Input& in, const States& states) const;

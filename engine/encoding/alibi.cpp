@@ -71,7 +71,7 @@ public:
         if (!is_line()) DistanceBias::prepare(n_positions);
     }
     void bias(View scores, const Tile& tile) const override {
-        if (!is_line() || tile.keys.axes() != 1) return DistanceBias::bias(scores, tile);
+        if (!is_line() || tile.keys.stride() != 1) return DistanceBias::bias(scores, tile);
         const auto m = static_cast<float>(slope(slot(tile.layer), tile.head));
         for (int i = 0; i < scores.rows; ++i)
             kernels().subtract_distance(scores.cols, m, tile.queries[i], tile.keys.ids().data(), scores.row(i));

@@ -17,7 +17,7 @@ void embed_tokens(std::span<const Token> tokens, const Matrix& table, float scal
     });
 }
 
-void embed_rows(const ModelEncodings& encodings, const Encoding& item, const TokenRows& rows, View from, View to) {
+void embed_rows(const ModelEncodings& encodings, std::size_t item, const TokenRows& rows, View from, View to) {
     constexpr int rows_at_once = 16;
     parallel_for((to.rows + rows_at_once - 1) / rows_at_once, std::max(1, 8192 / (rows_at_once * to.cols)),
                  [&](std::ptrdiff_t i) {

@@ -37,7 +37,7 @@ std::uint64_t KvCache::bytes(const KvCacheShape& shape) {
 
 KvCache::KvCache(const KvCacheShape& s)
     : shape_(s), format_(&cache_format(s.type)), token_bytes_(format_->token_bytes(s.d_head)),
-      positions_(static_cast<std::size_t>(s.capacity) * static_cast<std::size_t>(s.axes)),
+      positions_(static_cast<std::size_t>(s.capacity) * static_cast<std::size_t>(s.axes + s.derived_axes)),
       states_(static_cast<std::size_t>(state_elements(s))) {
     std::size_t slots = 0;
     for (int layer = 0; layer < s.n_layers; ++layer) {
@@ -172,17 +172,19 @@ void KvCache::evict(int layer, int first, int count, int size, View keys, View v
 // ---- Contents -------------------------------------------------------------------------------
 
 Positions KvCache::positions(int first, int count) const {
-    const auto axes = static_cast<std::size_t>(shape_.axes);
+    const auto stride = static_cast<std::size_t>(shape_.axes + shape_.derived_axes);
     const std::span<const int> all(positions_);
-    const Positions some(all.subspan(static_cast<std::size_t>(first) * axes, static_cast<std::size_t>(count) * axes),
-                         shape_.axes);
+    const Positions some(
+        all.subspan(static_cast<std::size_t>(first) * stride, static_cast<std::size_t>(count) * stride), shape_.axes,
+        static_cast<int>(stride));
     return some.known_consecutive(first + count <= consecutive_);
 }
 
 void KvCache::set_position(int slot, std::span<const int> ids) {
-    int* const to = positions_.data() + static_cast<std::ptrdiff_t>(slot) * shape_.axes;
+    const int stride = shape_.axes + shape_.derived_axes;
+    int* const to = positions_.data() + static_cast<std::ptrdiff_t>(slot) * stride;
     std::copy(ids.begin(), ids.end(), to);
-    const bool follows = slot == 0 || std::int64_t{to[0]} - to[-shape_.axes] == 1; // on the first axis
+    const bool follows = slot == 0 || std::int64_t{to[0]} - to[-stride] == 1; // on the first axis
     consecutive_ = std::min(consecutive_, slot);
     if (consecutive_ == slot && follows) ++consecutive_;
 }

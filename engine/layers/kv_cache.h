@@ -14,6 +14,7 @@ struct KvCacheShape {
     int capacity = 0; // tokens
     CacheType type = CacheType::f32;
     int axes = 1;                       // of positions
+    int derived_axes = 0;               // ids behind them that encodings derive from the tokens
     std::vector<int> state_floats = {}; // floats for a token, of each layer; empty: none
     // The window of each layer: the keys that a query sees, and the number of keys kept; 0: all. Empty: all layers keep
     // all.
@@ -58,6 +59,11 @@ public:
     // Position ids of some slots, and [axes] for one slot. The ids of earlier slots must be set before.
     Positions positions(int first, int count) const;
     void set_position(int slot, std::span<const int> ids);
+    // The derived ids of some slots, [count, derived_axes], to be written.
+    IdView derived(int first, int count) {
+        const int stride = shape_.axes + shape_.derived_axes;
+        return {positions_.data() + std::ptrdiff_t{first} * stride + shape_.axes, count, shape_.derived_axes, stride};
+    }
 
     // Stores rows of k and v [n, heads * d_head], for heads from kv_head on, in the slots from `first` on.
     void store(int layer, int kv_head, int first, View k, View v);
@@ -100,7 +106,7 @@ private:
     std::vector<Layer> layers_;
     int room_ = 0;                    // tokens for which layers without a window have room
     Buffer<std::byte> keys_, values_; // of each layer [kv_heads, slabs]
-    Buffer<int> positions_;           // [slots, axes]
+    Buffer<int> positions_;           // [slots, axes + derived_axes]
     int consecutive_ = 0;             // the first slots, as far as their positions are consecutive
     Buffer<float> states_;            // of each layer [room_, state_floats]
     std::vector<Run> runs_;           // working memory of reserve()

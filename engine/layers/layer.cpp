@@ -23,7 +23,7 @@ public:
         case Op::lookup:
             return embed_tokens(in_.tokens, linear_of(step).weight, step.factor, out);
         case Op::embed:
-            return embed_rows(*layer_.embedding, *layer_.embedding->items()[step.weight], in_.rows, in, out);
+            return embed_rows(*layer_.embedding, static_cast<std::size_t>(step.weight), in_.rows, in, out);
         case Op::shift:
             copy(in, out);
             return shift({step, layer_}, out);

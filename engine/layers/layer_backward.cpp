@@ -45,8 +45,7 @@ private:
             return;
         case Op::embed:
             accumulate(step.in);
-            return layer_.embedding->items()[weight]->embed_backward(dx, in, in_.rows,
-                                                                     {.tensors = d_.encodings[weight]});
+            return layer_.embedding->embed_backward(weight, dx, in, in_.rows, {.tensors = d_.encodings[weight]});
         case Op::shift:
             shift({step, layer_}, weight, dy);
             return pass_on(step, dy, dx);

@@ -75,7 +75,10 @@ void Batch::Impl::forward_with(std::size_t first, std::span<const Token> tokens,
     }
     pass.use(longest->encodings);
     const View out =
-        pass.forward({together.tokens, {{together.positions, calls[first]->axes}, together.segments}, together.parts});
+        pass.forward({together.tokens,
+                      {{together.positions, calls[first]->axes, calls[first]->axes + model->encodings.derived_axes()},
+                       together.segments},
+                      together.parts});
     for (int row = 0; row < out.rows; ++row)
         std::copy_n(out.row(row), out.cols, states.view().row(static_cast<int>(together.sessions[row])));
 }

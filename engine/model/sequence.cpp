@@ -46,6 +46,14 @@ int checked_capacity(const Stack& model, const SessionOptions& options, const ch
     return static_cast<int>(capacity);
 }
 
+// The greatest id of some positions. Those that encodings derive do not count.
+int greatest(Positions all) {
+    int most = all[0];
+    for (std::size_t i = 0; i < all.size(); ++i)
+        for (int axis = 0; axis < all.axes(); ++axis) most = std::max(most, all.at(i, axis));
+    return most;
+}
+
 int least_tables(std::span<const EncodingsAtLength> all) {
     int least = std::numeric_limits<int>::max();
     for (const EncodingsAtLength& one : all) least = std::min(least, one.positions);
@@ -62,7 +70,7 @@ Sequence::Sequence(const Stack& of, const SessionOptions& wanted, const char* na
       chunk(whole ? capacity : std::min(wanted.chunk, capacity)), axes(wanted.axes),
       first_position(wanted.first_position) {
     const Blueprint& b = of.blueprint;
-    KvCacheShape shape{b.n_layers, b.n_kv_heads, b.d_head, capacity, wanted.cache, axes};
+    KvCacheShape shape{b.n_layers, b.n_kv_heads, b.d_head, capacity, wanted.cache, axes, of.encodings.derived_axes()};
     if (of.encodings.moments() & (moment_observe | moment_shift))
         for (int i = 0; i < b.n_layers; ++i) shape.state_floats.push_back(of.encodings.layer(i).kept_floats());
     shape.chunk = chunk;
@@ -148,17 +156,16 @@ void Sequence::check_positions(std::size_t tokens, Positions positions) const {
     if (positions.ids().size() != tokens * static_cast<std::size_t>(axes))
         fail(ErrorCode::usage, what, ": expected ", axes, " position ids for each of ", tokens, " tokens, found ",
              positions.ids().size());
+    const int end = encodings->limits().given();
     for (const int id : positions.ids())
-        if (id < 0 || id >= encodings->limits().positions)
-            fail(ErrorCode::limit, what, ": expected positions from 0 to ", encodings->limits().positions - 1,
-                 ", found ", id);
+        if (id < 0 || id >= end)
+            fail(ErrorCode::limit, what, ": expected positions from 0 to ", end - 1, ", found ", id);
 }
 
 // The greatest position id of the last token, plus one.
 int Sequence::next_position() const {
     if (size == 0) return first_position;
-    const std::span<const int> last = cache.positions(size - 1, 1).ids();
-    return *std::max_element(last.begin(), last.end()) + 1;
+    return greatest(cache.positions(size - 1, 1)) + 1;
 }
 
 void Sequence::place(std::size_t tokens, const TokenRows& rows) {
@@ -173,11 +180,19 @@ void Sequence::place(std::size_t tokens, const TokenRows& rows) {
     }
 }
 
+void Sequence::derive(const Fed& fed, Positions given) {
+    if (encodings->derived_axes() == 0) return;
+    const IdView ids = cache.derived(size, static_cast<int>(fed.tokens.size()));
+    if (given.empty()) return encodings->derive(fed.tokens, size > 0, 0, ids);
+    for (int i = 0; i < ids.rows; ++i) encodings->take(given, fed.index(static_cast<std::size_t>(i)), ids.row(i));
+}
+
 Sequence::Fed Sequence::begin(std::span<const Token> tokens, const TokenRows& rows) {
     check(tokens, rows);
     extend_tables(tokens.size(), rows);
     place(tokens.size(), rows);
     const Fed fed = without_padding(tokens, rows);
+    derive(fed, rows.positions);
     cache.reserve(static_cast<int>(std::min<std::int64_t>(capacity, size + std::ssize(fed.tokens) + rows.to_come)));
     go_by_length(fed, rows.to_come);
     return fed;
@@ -222,9 +237,8 @@ Sequence::Fed Sequence::without_padding(std::span<const Token> tokens, const Tok
 // The greatest position of the first tokens in the cache, relative to the first, plus one.
 std::int64_t Sequence::length_of(int tokens) const {
     const Positions all = cache.positions(0, tokens);
-    const std::span<const int> ids = all.ids();
     const bool rising = all.known_consecutive() && axes == 1;
-    return std::int64_t{rising ? ids.back() : *std::max_element(ids.begin(), ids.end())} - first_position + 1;
+    return std::int64_t{rising ? all[tokens - 1] : greatest(all)} - first_position + 1;
 }
 
 void Sequence::go_by_length(const Fed& fed, int to_come) {
@@ -273,67 +287,6 @@ bool Sequence::can_rewind(int to) const {
     if (to < 0 || to > size) return false;
     if (model->blueprint.bidirectional() && to != 0 && to != size) return false;
     return to == size || cache.holds_before(to);
-}
-
-bool Sequence::can_evict() const {
-    if (model->blueprint.bidirectional() || axes != 1) return false;
-    for (int layer = 0; layer < model->blueprint.n_layers; ++layer)
-        if (!encodings->layer(layer).can_move_keys()) return false;
-    return true;
-}
-
-// The move of the tokens after the evicted ones: the first of them takes the position of the first evicted token.
-int Sequence::moved_by(int first, int count) const {
-    if (first + count == size) return 0; // no tokens follow
-    const std::span<const int> ids = cache.positions(0, size).ids();
-    const auto from = static_cast<std::size_t>(first), to = from + static_cast<std::size_t>(count);
-    const std::int64_t by = std::int64_t{ids[to]} - ids[from];
-    const int least = *std::min_element(ids.begin() + static_cast<std::ptrdiff_t>(to), ids.end());
-    if (by < 0 || by > least)
-        fail(ErrorCode::usage, what, ": evict: expected positions that rise, found ", ids[from], " and later ",
-             by < 0 ? ids[to] : least);
-    return static_cast<int>(by);
-}
-
-void Sequence::evict(int first, int count) {
-    if (first < 0 || count < 0 || first > size || count > size - first)
-        fail(ErrorCode::limit, what, ": evict: expected some of ", size, " tokens, found ", count, " from ", first,
-             " on");
-    if (!can_evict())
-        fail(ErrorCode::usage, what, ": evict: ", printable(encodings->spec()),
-             ": expected a causal model whose cached keys can be moved, and positions of one axis");
-    if (count == 0) return;
-    const int by = moved_by(first, count), width = model->blueprint.n_kv_heads * model->blueprint.d_head;
-    Tensor keys, values;
-    int layer = 0;
-    std::function<void(View, int)> turn;
-    try { // allocates everything before anything moves
-        keys = Tensor(KvCache::slab, width);
-        values = Tensor(KvCache::slab, width);
-        turn = [&](View k, int slot) {
-            const HeadRows rows{layer, 0, model->blueprint.n_kv_heads, Role::key, cache.positions(slot, k.rows)};
-            encodings->layer(layer).move_keys(k, rows, by);
-        };
-    } catch (const std::bad_alloc&) {
-        fail(ErrorCode::limit, what, ": evict: not enough memory");
-    }
-    for (; layer < model->blueprint.n_layers; ++layer)
-        cache.evict(layer, first, count, size, keys.view(), values.view(), turn);
-    for (layer = 0; layer < model->blueprint.n_layers; ++layer)
-        if (const View all = cache.state(layer, 0, size); all.data && first + count < size)
-            std::copy(all.row(first + count), all.row(size - 1) + all.cols, all.row(first));
-    for (int slot = first + count; slot < size; ++slot) {
-        const int id = cache.positions(slot, 1)[0] - by;
-        cache.set_position(slot - count, {&id, 1});
-    }
-    if (!changes_.empty()) {
-        std::copy(cached_tokens_.begin() + first + count, cached_tokens_.begin() + size,
-                  cached_tokens_.begin() + first);
-        std::copy(cached_segments_.begin() + first + count, cached_segments_.begin() + size,
-                  cached_segments_.begin() + first);
-        least_ = now_;
-    }
-    size -= count;
 }
 
 // ---- An encoder's input ---------------------------------------------------------------------

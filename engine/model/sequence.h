@@ -62,6 +62,7 @@ private:
     int next_position() const;
     int moved_by(int first, int count) const;
     void place(std::size_t tokens, const TokenRows& rows);
+    void derive(const Fed& fed, Positions given);
     Fed without_padding(std::span<const Token> tokens, const TokenRows& rows);
     std::int64_t length_of(int tokens) const;
     void go_by_length(const Fed& fed, int to_come);

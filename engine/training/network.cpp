@@ -3,6 +3,7 @@
 
 #include "core/error.h"
 #include "core/number.h"
+#include "core/random.h"
 #include "encoding/base/model_encodings.h"
 #include "model/memory_limit.h"
 #include "model/sequence.h"
@@ -16,6 +17,7 @@ namespace {
 
 constexpr int head_rows = 512;                             // their logits are held at once
 constexpr std::uint64_t encoder_seed = 0x656e636f64657200; // of its dropout, different from the decoder's
+constexpr std::uint64_t positions_stream = 0xabac05;       // of TextRows::draw
 
 ModelEncodings encoder_encodings(const Blueprint& b, const ModelEncodings& encodings) {
     return {encodings.spec(), b.encoder.front().dims()};
@@ -107,7 +109,7 @@ void Network::check(const Sequences& in) const {
     range("token", in.tokens, 0, blueprint_.vocab_size);
     range("target", in.targets, std::numeric_limits<int>::min(), blueprint_.vocab_size);
     range("segment", in.segments, 0, stack_->encodings().limits().segments);
-    range("position", in.positions.ids(), 0, stack_->encodings().limits().positions);
+    range("position", in.positions.ids(), 0, stack_->encodings().limits().given());
     if (std::none_of(in.targets.begin(), in.targets.end(), [](Token t) { return t >= 0; }))
         fail(ErrorCode::usage, "training: expected at least one target >= 0, found none");
     check_input(in.input);
@@ -131,14 +133,14 @@ void Network::check_input(std::span<const Token> input) const {
 }
 
 // Copies an encoder's inputs, and finds the end of each.
-void Network::take(std::span<const Token> input) {
+void Network::take(std::span<const Token> input, std::uint64_t draw) {
     Encoder& e = *encoder_;
     std::fill(e.lengths.begin(), e.lengths.end(), 0);
     for (std::size_t i = 0; i < input.size(); ++i) {
         e.tokens[i] = std::max(input[i], 0);
         e.lengths[i / static_cast<std::size_t>(e.length)] += input[i] >= 0 ? 1 : 0;
     }
-    e.stack.place({});
+    e.stack.place({}, e.tokens, draw);
     e.stack.pad(e.lengths);
 }
 
@@ -166,12 +168,13 @@ double Network::loss_and_grad(const Sequences& in, const Dropout& dropout) {
 
 double Network::pass(const Sequences& in, const Dropout& dropout, bool backward) {
     check(in);
-    stack_->place(in.positions);
+    const std::uint64_t draw = backward ? Random(dropout.seed, positions_stream).bits(dropout.step) : 0;
+    stack_->place(in.positions, in.tokens, draw);
     // The last step has changed the tensors.
     const auto beyond = std::min<std::int64_t>(range_.below, most_prepared);
     stack_->encodings().prepare(std::max(length_, static_cast<int>(beyond)));
     if (encoder_) {
-        take(in.input);
+        take(in.input, draw);
         encoder_->stack.encodings().prepare(encoder_->length);
         encoder_->stack.forward(encoder_->tokens, {}, {dropout.rate, dropout.seed ^ encoder_seed, dropout.step});
     }

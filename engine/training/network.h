@@ -39,7 +39,8 @@ public:
     // Mean loss in nats over the scored targets. Throws Error(usage) for a wrong number of tokens, targets, segments or
     // positions, or if no target is scored, and Error(limit) for a value out of range.
     double loss(const Sequences& in);
-    // The same, and adds the gradient to that of the parameters.
+    // The same in a step of training, and adds the gradient to that of the parameters. The seed and the step of the
+    // dropout also choose the random numbers of encodings that draw positions.
     double loss_and_grad(const Sequences& in, const Dropout& dropout = {});
 
 private:
@@ -53,7 +54,7 @@ private:
     void add_encoder(Parameters& parameters, const std::vector<View>& gradients, int batch, int length);
     void check(const Sequences& in) const;
     void check_input(std::span<const Token> input) const;
-    void take(std::span<const Token> input);
+    void take(std::span<const Token> input, std::uint64_t draw);
     double pass(const Sequences& in, const Dropout& dropout, bool backward);
     Encoded encoded() { return encoder_ ? Encoded{encoder_->stack.final(), encoder_->lengths} : Encoded{}; }
     void backward(const Sequences& in, const Dropout& dropout);

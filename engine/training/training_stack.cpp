@@ -37,6 +37,7 @@ EncodingSizes encoding_sizes(const ModelEncodings& encodings, int n_layers) {
 KvCacheShape cache_shape(const Blueprint& b, const ModelEncodings& encodings, int length, int axes = 1) {
     KvCacheShape shape{b.n_layers, b.n_kv_heads, b.d_head, length};
     shape.axes = axes;
+    shape.derived_axes = encodings.derived_axes();
     for (int i = 0; i < b.n_layers; ++i) shape.state_floats.push_back(encodings.layer(i).state_floats());
     return shape;
 }
@@ -72,7 +73,7 @@ TrainingStack::TrainingStack(const Blueprint& b, ModelEncodings encodings, Param
                              const std::string& prefix, std::span<const View> encoding_gradients,
                              const TrainingShape& shape)
     : encodings_(std::move(encodings)), shape_(shape), program_(compile(b, encodings_, prefix.empty())),
-      positions_(static_cast<std::size_t>(shape.rows()) * static_cast<std::size_t>(shape.axes)),
+      positions_(static_cast<std::size_t>(shape.rows()) * static_cast<std::size_t>(ids_of_row())),
       experts_(program_.layers, shape.rows()) {
     const auto value = [&](const std::string& name) { return parameters.value(name); };
     const auto grad = [&](const std::string& name) { return parameters.grad(name); };
@@ -135,14 +136,17 @@ double TrainingStack::floats(const Blueprint& b, const ModelEncodings& encodings
 
 // ---- Forward --------------------------------------------------------------------------------
 
-void TrainingStack::place(Positions positions) {
-    const auto axes = static_cast<std::size_t>(shape_.axes);
-    for (int i = 0; i < shape_.rows(); ++i) {
-        const auto row = static_cast<std::size_t>(i);
-        const std::span<int> ids = std::span(positions_).subspan(row * axes, axes);
+void TrainingStack::place(Positions positions, std::span<const Token> tokens, std::uint64_t draw) {
+    const int stride = ids_of_row(), n = shape_.length;
+    const IdView all{positions_.data(), shape_.rows(), stride, stride};
+    for (int first = 0; positions.empty() && first < all.rows; first += n)
+        encodings_.derive(tokens.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(n)), false, draw,
+                          {all.row(first) + shape_.axes, n, encodings_.derived_axes(), stride});
+    for (int i = 0; i < all.rows; ++i) {
         for (int axis = 0; axis < shape_.axes; ++axis)
-            ids[axis] = positions.empty() ? i % shape_.length : positions.at(row, axis);
-        caches_[i / shape_.length].set_position(i % shape_.length, ids);
+            all.row(i)[axis] = positions.empty() ? i % n : positions.at(i, axis);
+        if (!positions.empty()) encodings_.take(positions, static_cast<std::size_t>(i), all.row(i) + shape_.axes);
+        caches_[i / n].set_position(i % n, {all.row(i), static_cast<std::size_t>(stride)});
     }
 }
 

@@ -31,8 +31,9 @@ public:
     static double floats(const Blueprint& blueprint, const ModelEncodings& encodings, TrainingShape shape,
                          const std::string& prefix = "");
 
-    // Sets the positions of each row; none: 0 .. length - 1 in each sequence.
-    void place(Positions positions);
+    // Sets the positions of each row; none: 0 .. length - 1 in each sequence, and those that encodings derive from the
+    // tokens with the random number of a step (TextRows::draw). Throws Error(limit).
+    void place(Positions positions, std::span<const Token> tokens, std::uint64_t draw);
     // Sets the number of visible tokens of each sequence, in a bidirectional stack.
     void pad(std::span<const int> lengths);
 
@@ -65,8 +66,9 @@ private:
     Steps before_logits() const;
     void remember(const Encoded& encoded);
     View gradient(const Program& program, int value) const;
+    int ids_of_row() const { return shape_.axes + encodings_.derived_axes(); }
     PassRows rows_of_pass(std::span<const Token> tokens, std::span<const int> segments) const {
-        return {tokens, {Positions(positions_, shape_.axes), segments}, parts_};
+        return {tokens, {Positions(positions_, shape_.axes, ids_of_row()), segments}, parts_};
     }
 
     ModelEncodings encodings_;
@@ -79,7 +81,7 @@ private:
     std::vector<View> enter_, finish_, head_; // values of each program, [rows, width]
     std::vector<std::vector<View>> layers_;
     GradientMemory gradients_;
-    std::vector<int> positions_; // [rows, axes]
+    std::vector<int> positions_; // [rows, axes + derived axes]
     std::vector<KvCache> caches_, memories_;
     std::vector<Tensor> remembered_; // of each layer, [batch * memory, 2 kv_width]: keys, then values
     Tensor d_remembered_;

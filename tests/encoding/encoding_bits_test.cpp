@@ -19,7 +19,7 @@ struct Work {
         : x(n, subject.dims.d_model, 3), dx(n, subject.dims.d_model, 6),
           q(n, subject.dims.n_heads * subject.dims.d_head, 4), dq(n, subject.dims.n_heads * subject.dims.d_head, 8),
           scores(tile_rows, n, 5), out(tile_rows, subject.dims.d_head, 9) {
-        const int reach = std::min(subject.stack.limits().positions, 5000);
+        const int reach = std::min(subject.stack.limits().given(), 5000);
         for (int i = 0; i < n; ++i) ids.push_back((first_position + 3 * i) % reach);
         segments = subject.segments(ids.size());
     }

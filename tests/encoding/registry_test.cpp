@@ -75,7 +75,7 @@ TEST(Registry, NoneIsTheEmptyList) {
     const ModelEncodings stack("none", {});
     EXPECT_EQ(stack.spec(), "none");
     EXPECT_EQ(stack.moments(), 0u);
-    EXPECT_EQ(std::min({stack.shift_invariant_below(), stack.limits().positions, stack.limits().segments}), most);
+    EXPECT_EQ(std::min({stack.shift_invariant_below(), stack.limits().given(), stack.limits().segments}), most);
 }
 
 TEST(Registry, RefusesTwoEncodingsWhoseTensorsWouldCollide) {
@@ -94,7 +94,7 @@ TEST(Registry, RefusesSizesThatCannotBe) {
 
 TEST(Registry, MomentsStandInTheOrderOfAPass) {
     const unsigned all = moment_embed | moment_rotate | moment_bias | moment_observe | moment_rescore | moment_mix |
-                         moment_sink | moment_shift;
+                         moment_sink | moment_shift | moment_positions;
     unsigned seen = 0;
     std::set<std::string_view> names;
     for (const MomentInfo& info : moments_of_a_pass) {
@@ -258,6 +258,7 @@ std::string untrainable(OwnEncoding encoding) {
 
 TEST(Trainable, NoBackwardDoesNothingByDefault) {
     for (const MomentInfo& info : moments_of_a_pass) {
+        if (info.moment == moment_positions) continue; // ids have no gradient
         const std::string text = untrainable(std::make_unique<Bare>(info.moment, true));
         EXPECT_NE(text.find("bare: has no gradient for " + std::string(info.name)), text.npos) << text;
         EXPECT_NE(text.find("'weight'"), text.npos) << text;
@@ -275,8 +276,9 @@ TEST(Trainable, ABackwardThatIsMissingThrows) {
                                            [&] { bare.rescore_backward({}, {}, {}, {}); },
                                            [&] { bare.sink_backward(0, {}, {}); },
                                            [&] { bare.mix_backward({}, {}, {}, {}, {}); }};
-    for (std::size_t i = 0; i < std::size(calls); ++i)
-        expect_error(ErrorCode::usage, "bare: has no gradient for " + std::string(moments_of_a_pass[i].name), calls[i]);
+    for (std::size_t i = 0; i < std::size(calls); ++i) // of all moments but the first, POSITIONS
+        expect_error(ErrorCode::usage, "bare: has no gradient for " + std::string(moments_of_a_pass[i + 1].name),
+                     calls[i]);
 }
 
 TEST(Trainable, AnEncodingThatNamesItsGradientsIs) {
@@ -295,6 +297,7 @@ TEST(Trainable, AnEncodingThatNamesItsGradientsIs) {
 TEST(Trainable, WhatActsNowhereTrainsNothing) {
     EXPECT_EQ(untrainable(std::make_unique<Bare>(0, true)),
               "'bare:x=1' cannot be trained (tensor 'weight'): it acts on no moment of a pass");
+    EXPECT_NE(untrainable(std::make_unique<Bare>(moment_positions, true)).find("acts on no moment"), std::string::npos);
     EXPECT_EQ(untrainable(std::make_unique<Bare>(0)), "");
 }
 

@@ -76,7 +76,7 @@ inline std::vector<std::string> encoding_variants() {
         log-scale:kind=log-n,length=9 log-scale:kind=llama4,length=5 log-scale:kind=ministral,length=5,factor=0.5
         log-scale:kind=inkling,length=5 log-scale+shaw:clip=3 pope+log-scale stick-breaking+alibi
         selective-rope:rank=3,kernel=1 selective-rope:kernel=7,theta=100 selective-rope:kind=carope
-        selective-rope:kind=repo,theta=100 log-scale+selective-rope forget+selective-rope+relative-logits)");
+        abacus:first=0,last=40,length=64,offset=7 selective-rope:kind=repo,theta=100 log-scale+selective-rope forget+selective-rope+relative-logits)");
 }
 
 inline std::vector<EncodingCase> encoding_cases() {
@@ -191,7 +191,7 @@ struct Subject {
     std::vector<int> positions() const {
         std::vector<int> first = {3, 0, 1, 1, 7, 15, 16, 36, 37, 63};
         for (const int far : {100, 4095, 16777217, 16777218})
-            if (far < stack.limits().positions && bounded(far)) first.push_back(far);
+            if (far < stack.limits().given() && bounded(far)) first.push_back(far);
         return on_axes(first);
     }
     // Longer sequences, for moments that act on pairs: a text, a single query, gaps, no order, growing gaps, a text

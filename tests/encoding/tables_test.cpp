@@ -45,7 +45,7 @@ TEST_P(EncodingShows, WhatItAdds) {
     const Vector x;
     for (const int start : {0, 7, 60, 4090}) {
         TableRequest request{.length = 12, .start = start, .head = subject.dims.n_heads - 1, .layer = layer};
-        if (const int most = stack.limits().positions; start + 12 > most) request.start = most - 12;
+        if (const int most = stack.limits().given(); start + 12 > most) request.start = most - 12;
         Table table;
         if (code_of([&] { table = encoding->table(request); }) == ErrorCode::usage) return; // it has none
         const bool is_bias = table.header[0] == "key" + std::to_string(request.start);

@@ -35,7 +35,7 @@ bool bind_zeros(ModelEncodings& stack, std::vector<Tensor>& storage) {
 void run(const ModelEncodings& stack, const Dims& dims) {
     std::vector<int> positions, segments;
     for (int i = 0; i < 3; ++i) {
-        positions.push_back(std::min(i * 1000, stack.limits().positions - 1));
+        positions.push_back(std::min(i * 1000, stack.limits().given() - 1));
         segments.push_back(std::min(i, stack.limits().segments - 1));
     }
     Tensor x(3, dims.d_model), scores(3, 3), out(3, dims.d_head);

@@ -26,7 +26,7 @@ Rows expected(const Model& model, const std::vector<Token>& tokens, const std::v
     const reference::Oracles oracles(model.encoding(), b.dims(), tensors,
                                      session_length == 0 ? static_cast<int>(tokens.size()) : session_length);
     EXPECT_TRUE(oracles.complete()) << oracles.advice();
-    return to_rows(reference::Transformer(b, tensors, oracles).logits({tokens, positions, {}, axes}));
+    return to_rows(reference::Transformer(b, tensors, oracles).logits({tokens, positions, {}, axes, {}, {}, true}));
 }
 
 // Feeds the tokens in pieces of `piece` tokens, each with its positions.
@@ -78,8 +78,8 @@ TEST_P(GivenPositions, AgreeWithTheOracle) {
 
 std::vector<std::string> encodings() {
     std::vector<std::string> specs = {
-        "kerple:kernel=power", "fire:threshold=10", "alibi:penalty=exponential,length=20", "t5+rope",
-        "forget+rope",         "cope+alibi"};
+        "kerple:kernel=power", "fire:threshold=10",     "alibi:penalty=exponential,length=20", "t5+rope", "forget+rope",
+        "cope+alibi",          "abacus:first=0,last=60"};
     for (const EncodingInfo* info : registered_encodings()) specs.emplace_back(info->name);
     return specs;
 }

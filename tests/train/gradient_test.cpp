@@ -122,15 +122,15 @@ std::vector<Case> cases() {
         for (auto& [name, plan] : plans(b)) out.push_back({architecture + " plan, " + name, plan, "rope"});
         Blueprint pair = b;
         add_encoder(pair);
-        for (const char* spec : {"t5", "segment+learned", "shaw+sink", "deberta", "cope+forget"})
+        for (const char* spec : {"t5", "segment+abacus:first=0,last=12", "shaw+sink", "deberta", "cope+forget"})
             out.push_back({architecture + " with an encoder, " + spec, pair, spec});
         for (const char* spec :
              {"alibi:trained=yes", "kerple:kernel=power", "shaw:clip=3,values=no", "deberta:terms=c2p",
               "pattern(rope,none)", "pattern((alibi:trained=yes),(shaw+sink))", "t5+forget", "rope+cope",
               "rope+log-scale", "log-scale+selective-rope", "selective-rope:kind=carope", "selective-rope:kind=repo",
-              "relative-logits+selective-rope+sink", "stick-breaking+relative-logits"})
+              "relative-logits+selective-rope+sink", "stick-breaking+relative-logits+abacus:last=9,first=0"})
             out.push_back({architecture + " " + spec, b, spec});
-        for (const char* spec : {"rope:sections=1/1", "rope:sections=1/1+t5+learned"})
+        for (const char* spec : {"rope:sections=1/1", "rope:sections=1/1+t5+abacus:first=0,last=12"})
             out.push_back({architecture + " in a plane, " + spec, b, spec, 2});
         b.window = 5;
         out.push_back({architecture + " with a window", b, "rope"});
@@ -184,6 +184,7 @@ double oracle_loss(const Blueprint& b, const std::string& encoding, const refere
         in.segments.assign(batch.segments.begin() + first, batch.segments.begin() + last);
         in.positions.assign(batch.positions.begin() + first * batch.axes, batch.positions.begin() + last * batch.axes);
         in.axes = batch.axes;
+        in.given = batch.axes > 1;
         if (!b.encoder.empty())
             in.memory = encoded_by_oracle(b, encoding, tensors,
                                           std::span(batch.input).subspan(first, batch.input_length(s, b)));

@@ -97,7 +97,7 @@ Attention look(const Model& model, std::span<const Token> tokens) {
         scores(layer, head, query, first_key, after);
     };
     feed(recorded ? *recorded : model, {.states = {}, .weights = keep(weights), .scores = keep_both});
-    if (stack->moments() == moment_embed) {
+    if ((stack->moments() & ~moment_positions) == moment_embed) {
         const auto keep_plain = [plain = keep(plain)](int layer, int head, int query, int first_key,
                                                       std::span<const float>, std::span<const float> after) {
             plain(layer, head, query, first_key, after);

@@ -5,14 +5,15 @@ import { clocks, colour, curves, diverging, heat } from './draw.js';
 
 const section = $('#encoding'), pictures = $('.pictures', section);
 const form = $('form', section), status = $('.status', section);
-const places = { embed: 'on the words’ numbers, before the first layer', rotate: 'on queries and keys, in each layer',
+const places = { positions: 'by giving the words positions of its own',
+  embed: 'on the words’ numbers, before the first layer', rotate: 'on queries and keys, in each layer',
   bias: 'on the scores, in each layer', rescore: 'on a whole row of scores, in each layer',
   sink: 'in the softmax of each layer', observe: 'by reading the words’ numbers, in each layer',
   shift: 'by mixing the numbers of neighbouring words', mix: 'on the collected values, in each layer' };
 // Without a slider: the parameters of rare choices, and those that the view sets itself or does not show.
 const hidden = new Set(['width', 'pairing', 'interleaved', 'original', 'offset', 'attention', 'count', 'length',
   'beta-fast', 'beta-slow', 'extrapolation', 'truncate', 'low', 'high', 'short', 'long', 'factors', 'columns',
-  'path:rank', 'path:kernel', 'selective-rope:kernel']);
+  'path:rank', 'path:kernel', 'selective-rope:kernel', 'abacus:first', 'abacus:last']);
 let app, state, about, initial = {}, drawings = [], turn = 0;
 
 const acts = (moment) => about.acts.split('+').includes(moment);
@@ -106,7 +107,7 @@ async function draw_bias(table, request) {
 
 function draw_rows(table) { // a row for each position, or for each distance
   const { at, rows } = parts(table), skip = table.columns[0] === 'distance' ? 1 : 0;
-  const axis = skip ? 'distance' : { cope: 'count', segment: 'segment' }[about.name] ?? 'position';
+  const axis = skip ? 'distance' : { cope: 'count', segment: 'segment', abacus: 'place' }[about.name] ?? 'position';
   const cols = table.columns.length - skip, first = skip ? at(0, 0) : 0, value = (row, col) => at(row, skip + col);
   const most = largest(range(rows * cols).map((i) => value(Math.floor(i / cols), i % cols)));
   const some = [...new Set([0, 0.25, 0.5, 0.75].map((share) => 2 * Math.floor(share * cols / 2)))];

@@ -11,7 +11,8 @@ namespace ordo {
 // Reads the first axis. True for an empty list.
 inline bool consecutive(Positions positions) {
     if (positions.known_consecutive() || positions.empty()) return true;
-    if (positions.axes() == 1) return kernels().consecutive(static_cast<int>(positions.size()), positions.ids().data());
+    if (positions.stride() == 1)
+        return kernels().consecutive(static_cast<int>(positions.size()), positions.ids().data());
     for (std::size_t i = 1; i < positions.size(); ++i)
         if (std::int64_t{positions[i]} - positions[i - 1] != 1) return false;
     return true;

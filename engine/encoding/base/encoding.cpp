@@ -47,10 +47,11 @@ bool Encoding::rotates(Role role) const {
 }
 
 bool Encoding::can_move_keys() const {
+    const bool derives = (moments() & moment_positions) != 0; // ids that do not change
     const auto is_rotated = [this](Role role) { return role != Role::query && rotates(role); };
-    return std::none_of(std::begin(all_roles), std::end(all_roles), is_rotated) &&
+    return (derives || std::none_of(std::begin(all_roles), std::end(all_roles), is_rotated)) &&
            ((moments() & moment_observe) == 0 || !keeps_state(reads())) &&
-           ((moments() & moment_embed) == 0 || shift_invariant());
+           ((moments() & moment_embed) == 0 || derives || shift_invariant());
 }
 
 Operations Encoding::operations(Moment, const Work&) const {

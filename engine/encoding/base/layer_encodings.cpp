@@ -15,6 +15,7 @@ View LayerEncodings::Item::own(View states) const {
 
 HeadRows LayerEncodings::Item::own(const HeadRows& rows) const {
     HeadRows shown = rows;
+    shown.positions = own(rows.positions);
     shown.state = own(rows.state);
     return shown;
 }
@@ -62,8 +63,10 @@ void LayerEncodings::arrange(const Dims& dims) {
 class LayerEncodings::Shown {
 public:
     Shown(const LayerEncodings& all, const Item& item, const Tile& tile) : tile_(&tile) {
-        if (item.state_floats == all.state_floats_) return;
+        if (item.state_floats == all.state_floats_ && item.id_axes == 0) return;
         own_ = tile;
+        own_->queries = item.own(tile.queries);
+        own_->keys = item.own(tile.keys);
         own_->query_state = item.own(tile.query_state);
         own_->key_state = item.own_keys(tile.key_state);
         tile_ = &*own_;
@@ -87,8 +90,8 @@ Gradients LayerEncodings::shown(const Item& item, const Gradients& gradient, std
 
 void LayerEncodings::observe(View x, Positions positions, const float* before, View state) const {
     each(moment_observe, [&](const Item& item) {
-        item.encoding->observe(x, layer_, positions, before && item.keeps_state ? before + item.state_at : nullptr,
-                               item.own(state));
+        item.encoding->observe(x, layer_, item.own(positions),
+                               before && item.keeps_state ? before + item.state_at : nullptr, item.own(state));
     });
 }
 
@@ -118,7 +121,7 @@ void LayerEncodings::rotate(View x, const HeadRows& rows) const {
     for (const Item& item : items_) {
         if (!(item.roles & bit(rows.role))) continue;
         MomentTimer::call(timer_, moment_rotate, [&] {
-            if (rows.state.data && item.state_floats != state_floats_)
+            if ((rows.state.data && item.state_floats != state_floats_) || item.id_axes != 0)
                 item.encoding->rotate(x, item.own(rows));
             else
                 item.encoding->rotate(x, rows);
@@ -131,7 +134,8 @@ bool LayerEncodings::can_move_keys() const {
 }
 
 void LayerEncodings::move_keys(View keys, const HeadRows& rows, int by) const {
-    for (const Item& item : items_) item.encoding->move_keys(keys, rows, by);
+    for (const Item& item : items_)
+        if (item.id_axes == 0) item.encoding->move_keys(keys, rows, by);
 }
 
 void LayerEncodings::bias(View scores, const Tile& tile) const {
@@ -163,7 +167,7 @@ void LayerEncodings::observe_backward(View d_state, View x, Positions positions,
     for (std::size_t i = 0; i < items_.size(); ++i) {
         const Item& item = items_[i];
         if (item.moments & moment_observe)
-            item.encoding->observe_backward(item.own(d_state), x, layer_, positions, item.own(state), dx,
+            item.encoding->observe_backward(item.own(d_state), x, layer_, item.own(positions), item.own(state), dx,
                                             {.tensors = grads[i]});
     }
 }

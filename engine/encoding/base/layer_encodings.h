@@ -82,10 +82,14 @@ private:
         int state_at = 0, state_floats = 0;        // its columns
         unsigned places = 0;                       // the bits of those at which it shifts
         int inputs_at[std::size(all_places)] = {}; // its columns for the inputs of SHIFT
+        int ids_at = 0, id_axes = 0;               // of the ids that it derives, behind the text's; 0: none
         std::vector<int> tensors = {};             // indices into ModelEncodings::tensors()
 
         View own(View states) const; // its columns; no data if there are none
         View own_keys(View states) const { return keeps_state ? own(states) : View{}; }
+        Positions own(Positions positions) const {
+            return id_axes == 0 ? positions : positions.derived(ids_at, id_axes);
+        }
         HeadRows own(const HeadRows& rows) const;
     };
     class Shown;

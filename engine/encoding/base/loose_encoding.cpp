@@ -30,7 +30,7 @@ Table LooseEncoding::table(int length, std::string_view part, int start, int hea
 void LooseEncoding::embed(View x, int start) const {
     std::vector<int> positions(static_cast<std::size_t>(x.rows));
     std::iota(positions.begin(), positions.end(), start);
-    check_reach(stack_, std::int64_t{start} + x.rows);
+    check_reach(stack_, std::int64_t{start} + x.rows, true);
     stack_.embed(x, {positions, {}});
 }
 

@@ -61,9 +61,12 @@ ModelEncodings::ModelEncodings(std::string_view spec, const Dims& dims) : dims_(
 // Sets the encodings of each layer, from items_ and sums_.
 void ModelEncodings::place() {
     placed_.clear();
+    axis_of_.clear();
     int tensors = 0;
     for (std::size_t i = 0; i < items_.size(); ++i) {
-        placed_.push_back({layers_of(sums_, static_cast<int>(i), dims_.n_layers), tensors});
+        const int axes = items_[i]->moments() & moment_positions ? items_[i]->position_axes() : 0;
+        placed_.push_back({layers_of(sums_, static_cast<int>(i), dims_.n_layers), tensors, derived_axes(), axes});
+        for (int axis = 0; axis < axes; ++axis) axis_of_.push_back(axis);
         for (const TensorSpec& spec : items_[i]->tensors()) {
             if (spec.shape.empty() || spec.shape.size() > 2)
                 fail(ErrorCode::usage, "encoding ", printable(items_[i]->spec()), ": tensor '", printable(spec.name),
@@ -86,6 +89,8 @@ void ModelEncodings::place() {
                       .moments = encoding.moments(),
                       .backward = backward_moments(encoding),
                       .state_floats = encoding.state_floats(),
+                      .ids_at = placed_[i].ids_at,
+                      .id_axes = placed_[i].id_axes,
                       .tensors = tensor_indices(i, slots[i])});
         }
         if (here.places_ != 0 && dims_.d_model == 0)
@@ -160,7 +165,8 @@ Limits ModelEncodings::limits() const {
     Limits least;
     for (const auto& item : items_) {
         const Limits own = item->limits();
-        least = {std::min(least.positions, own.positions), std::min(least.segments, own.segments)};
+        least = {std::min(least.positions, own.positions), std::min(least.segments, own.segments),
+                 std::min(least.derived, own.derived)};
     }
     return least;
 }
@@ -237,7 +243,8 @@ std::optional<ModelEncodings> ModelEncodings::at_length(Lengths lengths, int n_p
         if (!instead) continue;
         if (instead->moments() != old.moments() || instead->tensors().size() != old.tensors().size() ||
             instead->state_floats() != old.state_floats() || instead->reads() != old.reads() ||
-            instead->limits().positions < old.limits().positions || instead->limits().segments < old.limits().segments)
+            instead->position_axes() != old.position_axes() || instead->limits().positions < old.limits().positions ||
+            instead->limits().segments < old.limits().segments || instead->limits().derived < old.limits().derived)
             fail(ErrorCode::usage, printable(old.spec()),
                  ": expected the same moments, tensors, state and reach in a session of ", lengths.session,
                  " tokens, found others");
@@ -279,14 +286,30 @@ std::vector<View> ModelEncodings::gradients_of_item(int item, std::span<const Vi
     return pick(tensor_indices(static_cast<std::size_t>(item), -1), all);
 }
 
-void ModelEncodings::embed(View x, const TokenRows& rows) const {
-    for (const auto& item : items_)
-        if (item->moments() & moment_embed) embed(*item, x, rows);
+void ModelEncodings::derive(std::span<const Token> tokens, bool goes_on, std::uint64_t draw, IdView ids) const {
+    for (std::size_t i = 0; i < items_.size(); ++i) {
+        const Placed& at = placed_[i];
+        if (at.id_axes == 0) continue;
+        const IdView own{ids.data + at.ids_at, ids.rows, at.id_axes, ids.stride};
+        const TextRows text{tokens, goes_on ? own.row(-1) : nullptr, draw};
+        MomentTimer::call(timer_, moment_positions, [&] { items_[i]->positions(own, text); });
+        const int end = items_[i]->limits().derived;
+        for (int row = 0; row < own.rows; ++row)
+            for (int axis = 0; axis < own.cols; ++axis)
+                if (const int id = own.row(row)[axis]; id < 0 || id >= end)
+                    fail(ErrorCode::limit, name_of(items_[i]->spec()), ": token ", row,
+                         ": expected a derived position from 0 to ", end - 1, ", found ", id);
+    }
 }
 
-void check_reach(const ModelEncodings& encodings, std::int64_t tokens) {
+void ModelEncodings::embed(View x, const TokenRows& rows) const {
+    for (std::size_t i = 0; i < items_.size(); ++i)
+        if (items_[i]->moments() & moment_embed) embed(i, x, rows);
+}
+
+void check_reach(const ModelEncodings& encodings, std::int64_t tokens, bool given) {
     for (const auto& item : encodings.items())
-        if (const int positions = item->limits().positions; tokens > positions)
+        if (const int positions = given ? item->limits().given() : item->limits().positions; tokens > positions)
             fail(ErrorCode::limit, "encoding ", item->spec(), ": expected positions for ", tokens, " tokens, found ",
                  positions);
 }

@@ -43,6 +43,8 @@ public:
     unsigned reads() const;
     int shift_invariant_below() const; // the minimum over the encodings
     Limits limits() const;             // likewise
+    // The ids of a token that encodings derive from the text, of all together. The cache keeps them after the text's.
+    int derived_axes() const { return static_cast<int>(axis_of_.size()); }
     std::span<const std::shared_ptr<Encoding>> items() const { return items_; }
     std::span<const int> layers_of_item(int i) const { return placed_[i].layers; }
     // The encodings that act in layer i.
@@ -71,10 +73,21 @@ public:
     TensorGradients gradients_of_layer(int layer, std::span<const View> all) const;
     std::vector<View> gradients_of_item(int item, std::span<const View> all) const;
 
+    // POSITIONS, of tokens of one sequence in order. ids [n, derived_axes()]: if the sequence goes on, row -1 has those
+    // of the token before. Throws Error(limit) for an id out of an encoding's range.
+    void derive(std::span<const Token> tokens, bool goes_on, std::uint64_t draw, IdView ids) const;
+    // The same for positions of the caller, which all encodings get. row: of ids.
+    void take(Positions given, std::size_t i, int* row) const {
+        for (std::size_t j = 0; j < axis_of_.size(); ++j) row[j] = given.at(i, axis_of_[j]);
+    }
+
     void embed(View x, const TokenRows& rows) const;
-    // Calls one of items(), timed.
-    void embed(const Encoding& item, View x, const TokenRows& rows) const {
-        MomentTimer::call(timer_, moment_embed, [&] { item.embed(x, rows); });
+    // Calls the i-th of items(), timed.
+    void embed(std::size_t i, View x, const TokenRows& rows) const {
+        MomentTimer::call(timer_, moment_embed, [&] { items_[i]->embed(x, own(i, rows)); });
+    }
+    void embed_backward(std::size_t i, View dx, View x, const TokenRows& rows, const Gradients& grads) const {
+        items_[i]->embed_backward(dx, x, own(i, rows), grads);
     }
     Operations embed_operations(const Work& work) const;
 
@@ -86,7 +99,14 @@ private:
     struct Placed {
         std::vector<int> layers; // in which it acts
         int first_tensor;        // index into tensors()
+        int ids_at, id_axes;     // as LayerEncodings::Item
     };
+    TokenRows own(std::size_t item, const TokenRows& rows) const {
+        TokenRows shown = rows;
+        if (const Placed& at = placed_[item]; at.id_axes != 0)
+            shown.positions = rows.positions.derived(at.ids_at, at.id_axes);
+        return shown;
+    }
     void place();
     std::vector<int> tensor_indices(std::size_t item, int slot) const;
     void bind_item(std::size_t item);
@@ -97,6 +117,7 @@ private:
     std::vector<EncodingSum> sums_;
     Dims dims_;
     std::vector<Placed> placed_; // for each of items_
+    std::vector<int> axis_of_;   // of each derived id: its axis among those of its encoding
     std::vector<LayerEncodings> layers_;
     std::vector<View> bound_; // in the order of tensors()
     MomentTimer* timer_ = nullptr;
@@ -104,7 +125,8 @@ private:
 };
 
 // For callers that give positions to encodings without a Session, which checks them itself. Throws Error(limit), with
-// the encoding's name and both numbers, if the encoding lacks some of positions 0 .. tokens - 1.
-void check_reach(const ModelEncodings& encodings, std::int64_t tokens);
+// the encoding's name and both numbers, if the encoding lacks some of positions 0 .. tokens - 1. given: also encodings
+// that would derive theirs get them.
+void check_reach(const ModelEncodings& encodings, std::int64_t tokens, bool given = false);
 
 } // namespace ordo

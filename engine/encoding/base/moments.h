@@ -11,14 +11,12 @@ struct MomentInfo {
     Moment moment;
     std::string_view name, acts_on;
 };
-inline constexpr MomentInfo moments_of_a_pass[] = {{moment_embed, "embed", "embeddings"},
-                                                   {moment_shift, "shift", "neighbouring rows"},
-                                                   {moment_observe, "observe", "layer inputs"},
-                                                   {moment_rotate, "rotate", "queries and keys"},
-                                                   {moment_bias, "bias", "scores"},
-                                                   {moment_rescore, "rescore", "rows of scores"},
-                                                   {moment_sink, "sink", "softmax"},
-                                                   {moment_mix, "mix", "outputs of heads"}};
+inline constexpr MomentInfo moments_of_a_pass[] = {
+    {moment_positions, "positions", "token ids"},  {moment_embed, "embed", "embeddings"},
+    {moment_shift, "shift", "neighbouring rows"},  {moment_observe, "observe", "layer inputs"},
+    {moment_rotate, "rotate", "queries and keys"}, {moment_bias, "bias", "scores"},
+    {moment_rescore, "rescore", "rows of scores"}, {moment_sink, "sink", "softmax"},
+    {moment_mix, "mix", "outputs of heads"}};
 
 inline constexpr Role all_roles[] = {Role::query, Role::key, Role::value, Role::output};
 

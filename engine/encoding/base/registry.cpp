@@ -90,7 +90,9 @@ std::unique_ptr<Encoding> checked(OwnEncoding own) {
     if (!own.encoding)
         fail(ErrorCode::usage, "encoding: expected one, found a null pointer (the spec none has no encoding)");
     const std::string name = "encoding " + printable(own.encoding->spec());
-    constexpr int most_state = 1 << 20, most_rows = 1 << 10; // floats; rows
+    constexpr int most_state = 1 << 20, most_rows = 1 << 10, most_axes = 16; // floats; rows
+    if (const int axes = own.encoding->position_axes(); axes < 1 || axes > most_axes)
+        fail(ErrorCode::usage, name, ": position_axes(): expected 1 to ", most_axes, ", found ", axes);
     if (const int rows = own.encoding->shift_rows(); rows < 0 || rows > most_rows)
         fail(ErrorCode::usage, name, ": shift_rows(): expected 0 to ", most_rows, ", found ", rows);
     if (const int state = own.encoding->state_floats(); state < 0 || state > most_state)

@@ -15,7 +15,7 @@ std::string checked_part(const Encoding& encoding, const TableRequest& request) 
     if (request.length < 1 || request.length > max_table_cells)
         fail(ErrorCode::usage, name, ": table: length: expected 1 to ", max_table_cells, ", found ", request.length);
     if (request.start < 0) fail(ErrorCode::usage, name, ": table: start: expected 0 or more, found ", request.start);
-    if (const int most = encoding.limits().positions; request.start > most - request.length)
+    if (const int most = encoding.limits().given(); request.start > most - request.length)
         fail(ErrorCode::limit, name, ": table: expected positions below ", most, ", found ",
              std::int64_t{request.start} + request.length - 1);
     const std::vector<std::string> parts = encoding.table_parts();

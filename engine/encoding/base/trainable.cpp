@@ -23,7 +23,7 @@ std::string trained_tensor(const Encoding& encoding) {
 } // namespace
 
 unsigned backward_moments(const Encoding& encoding) {
-    const unsigned moments = encoding.moments();
+    const unsigned moments = encoding.moments() & ~moment_positions;
     if (!trained_tensor(encoding).empty()) return moments;
     if (encoding.reads() != 0) return moments;
     return moments & ~(moments & moment_rescore ? moment_bias : moment_bias | moment_sink);
@@ -31,7 +31,8 @@ unsigned backward_moments(const Encoding& encoding) {
 
 void check_trainable(const Encoding& encoding) {
     const std::string tensor = trained_tensor(encoding);
-    if (!tensor.empty() && encoding.moments() == 0) refuse(encoding, tensor, "it acts on no moment of a pass");
+    if (!tensor.empty() && (encoding.moments() & ~moment_positions) == 0)
+        refuse(encoding, tensor, "it acts on no moment of a pass");
     const unsigned missing = backward_moments(encoding) & ~encoding.gradients();
     for (const MomentInfo& info : moments_of_a_pass)
         if (missing & info.moment)

@@ -109,7 +109,7 @@ std::vector<Picture> pictures_of(const std::string& name, const std::string& spe
 // Shows an encoding's main table, for the first and the last head if they differ. remark is added to its title.
 void add_tables(Result& result, NamedFigures& summary, const Encoding& encoding, const std::string& name, Size size,
                 const std::string& remark = {}) {
-    size.length = std::min(size.length, encoding.limits().positions);
+    size.length = std::min(size.length, encoding.limits().given());
     const auto table_of = [&](int head) {
         return encoding.table({.length = size.length, .head = head, .width = size.width});
     };

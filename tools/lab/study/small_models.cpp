@@ -41,7 +41,8 @@ int train(const Recipe& r, ModelEncodings& encodings, Parameters& parameters, st
         for (std::size_t at = 0; at < segments.size(); at += r.length)
             r.segments(seed, (step * n + at) / r.length, std::span(segments).subspan(at, r.length));
         const TrainingStep taken =
-            take_step(network, optimizer, {tokens, targets, segments}, {lr(step), r.weight_decay, r.clip});
+            take_step(network, optimizer, {tokens, targets, segments}, {lr(step), r.weight_decay, r.clip},
+                      {.rate = 0, .seed = seed, .step = static_cast<std::uint64_t>(step)}); // of drawn positions
         if (!taken.finite()) fail(ErrorCode::failure, encodings.spec(), ": step ", step, ": the loss is not finite");
         recent = step == 0 ? taken.loss : recent + (taken.loss - recent) / 20;
         if (recent < r.solved) lr.steps = std::min<std::int64_t>(lr.steps, step + 1 + r.decay);

@@ -129,7 +129,7 @@ constexpr Task list[] = {
     {"permutation", "say where swaps of two have brought five things", "swaps", 1, 6, 5000, 32, things, vocab, 1,
      things + 3, permutation, of_states},
     {"long-addition", "add two numbers, lowest digits first", "digits", 1, 10, 5000, 32, 10, vocab, 3, 5, addition,
-     "none;alibi;rope;abacus:first=4,last=13"},
+     "none;alibi;rope;abacus:first=4,last=13,offset=40"},
     {"indirect", "find the letter so many places behind a letter", "letters", 1, 6, 5000, 32, letters, vocab, 1, 7,
      indirect, "none;alibi;rope;pope"},
 };
