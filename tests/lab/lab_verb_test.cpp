@@ -49,7 +49,7 @@ TEST(LabVerb, PrintsTheAnswerFirstAndInBrief) {
     const auto lines = [](const std::string& text) { return std::count(text.begin(), text.end(), '\n'); };
     const std::string brief = out_of(words);
     EXPECT_TRUE(brief.starts_with("attention: To which tokens does each head attend?\n\nIn ")) << brief;
-    EXPECT_TRUE(has(brief, "With --all: ")) << brief;
+    EXPECT_TRUE(has(brief, "--all adds ")) << brief;
     EXPECT_LE(lines(brief), 40) << brief;
     std::vector<std::string> more = words;
     more.push_back("--all");

@@ -174,9 +174,9 @@ std::string text_of(const NamedFigures& table, const Screen& screen) {
            (has_sentences(figures) ? tools::records(figures, screen.width) : tools::in_width(figures, screen.width));
 }
 
-// The answer, the first picture, the tables that fit below it, and the first findings that fit between.
-std::string brief_of(const std::string& answer, const Experiment& experiment, const Result& result, Screen screen) {
-    int left = brief_lines - lines_of(answer) - 3; // less the last lines, which name the rest
+// The answer, the first picture, and the first findings and the tables that fit.
+std::string brief_of(const std::string& answer, const Result& result, Screen screen) {
+    int left = brief_lines - lines_of(answer) - 2; // less the last lines, which name the rest
     std::string parts;
     std::vector<std::string> found;
     if (!result.pictures.empty()) {
@@ -190,18 +190,24 @@ std::string brief_of(const std::string& answer, const Experiment& experiment, co
         left -= lines_of(parts);
     }
     std::size_t tables = 0;
+    const auto add_findings = [&] {
+        constexpr std::size_t few = 3;
+        for (const std::string& finding : result.found) {
+            found.push_back(finding);
+            if (found.size() <= few && lines_of(items("found", found, screen)) <= left) continue;
+            found.pop_back();
+            break;
+        }
+        left -= lines_of(items("found", found, screen));
+    };
+    if (!parts.empty()) add_findings();
     for (const NamedFigures& table : result.tables) {
         const std::string drawn = text_of(table, screen);
         const bool alone = parts.empty() && !has_sentences(table.figures) && table.figures.rows.size() <= brief_lines;
         if (lines_of(drawn) > left && !alone) continue;
         parts += drawn, left -= lines_of(drawn), ++tables;
     }
-    for (const std::string& finding : result.found) {
-        found.push_back(finding);
-        if (lines_of(items("found", found, screen)) <= left) continue;
-        found.pop_back();
-        break;
-    }
+    if (result.pictures.empty()) add_findings();
     std::string more;
     const auto count = [&](std::size_t n, const char* what) {
         if (n > 0) append(more, counted(n, what));
@@ -209,13 +215,9 @@ std::string brief_of(const std::string& answer, const Experiment& experiment, co
     count(result.found.size() - found.size(), "finding");
     count(result.pictures.size() - std::min<std::size_t>(1, result.pictures.size()), "picture");
     count(result.tables.size() - tables, "table");
+    append(more, result.notes.empty() ? "the method" : "the method and the limits");
     return answer + items("found", found, screen) + parts + "\n" +
-           wrapped("With --all: " + (more.empty() ? "" : more + " more, ") + "the method" +
-                       (result.expected.empty() ? "" : ", the expectations") +
-                       (result.notes.empty() ? "" : " and the limits") + ". --out DIR writes files. ordo lab " +
-                       std::string(experiment.name) + " --help explains it.",
-                   screen.width, 0) +
-           "\n";
+           wrapped("--all adds " + more + ".", screen.width, 0) + "\n";
 }
 
 } // namespace
@@ -223,7 +225,7 @@ std::string brief_of(const std::string& answer, const Experiment& experiment, co
 std::string text_of(const Experiment& experiment, const Result& result, Screen screen, bool all) {
     std::string out = wrapped(std::string(experiment.name) + ": " + std::string(experiment.summary), screen.width, 0) +
                       "\n\n" + wrapped(result.answer, screen.width, 0) + "\n";
-    if (!all) return brief_of(out, experiment, result, screen);
+    if (!all) return brief_of(out, result, screen);
     out += items("found", result.found, screen);
     for (const Picture& picture : result.pictures) out += "\n" + draw(picture, screen);
     for (const NamedFigures& table : result.tables) out += text_of(table, screen);
