@@ -46,7 +46,7 @@ constexpr Note exit_codes[] = {
     {"130", "Stopped by Ctrl-C (143: by SIGTERM)."},
 };
 constexpr Note environment[] = {
-    {"ORDO_WEIGHTS", "The first directory to search for weights; then come ../share/ordo/weights and the build tree."},
+    {"ORDO_WEIGHTS", "The first directory to search for weights."},
     {"OMP_NUM_THREADS", "The number of threads without --threads."},
     {"NO_COLOR", "If set, print without colour."},
 };

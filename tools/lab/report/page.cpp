@@ -29,7 +29,7 @@ constexpr std::string_view style = R"(
 body { font: 16px/1.5 sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; color: var(--ink);
   background: var(--paper); overflow-wrap: break-word; }
 nav { display: none; font-size: 13px; line-height: 1.35; } nav a { display: block; text-decoration: none; }
-nav b { display: block; margin-top: .6rem; }
+nav strong { display: block; margin-top: .6rem; }
 @media (min-width: 75rem) {
   body { max-width: 78rem; display: grid; grid-template-columns: 10rem minmax(0, 1fr); gap: 0 1.5rem; }
   nav { display: block; position: sticky; top: 1rem; align-self: start; max-height: calc(100vh - 2rem);
@@ -204,7 +204,7 @@ std::vector<Chapter> chapters_of(std::span<const Outcome> outcomes) {
 std::string contents(const std::vector<Chapter>& chapters) {
     std::string out = "<nav>\n";
     for (const Chapter& chapter : chapters) {
-        out += "<b>" + prose(chapter.title) + "</b>\n";
+        if (!chapter.title.empty()) out += "<strong>" + prose(chapter.title) + "</strong>\n";
         for (const Outcome* outcome : chapter.outcomes)
             out += "<a href=\"#" + escaped_html(outcome->experiment->name) + "\">" +
                    escaped_html(outcome->experiment->name) + "</a>\n";

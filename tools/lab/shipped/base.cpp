@@ -159,7 +159,7 @@ Result run_concat(const Request&) {
              "width, positions in columns of their own lose, over adding: {}.",
              told_of);
     result.pictures = {
-        {"columns", "Loss with positions in columns of their own", "columns for positions", "nats per token", curves}};
+        {"losses", "Loss with positions in columns of their own", "columns for positions", "nats per token", curves}};
     result.tables = {
         {"columns", "Sinusoidal positions added to all columns, or alone in the last", std::move(figures)}};
     return result;
