@@ -70,7 +70,7 @@ measure() { # TEXT FOLDER FILES ...: the losses on a text, joined with those of 
             set -- "$@" --model "$file"
         done
     fi
-    "$ordo" lab compare -q --corpus "$text" --out "$scratch" "$@" >"$scratch/found"
+    "$ordo" lab compare -q --all --corpus "$text" --out "$scratch" "$@" >"$scratch/found"
     controlled "$work"
     "$ordo" info "$2" | awk '$1 == "recipe.optimizer:" { name = $2 == "muon" ? "Muon" : "AdamW" } # $2: the first file
         $1 == "lr:" { lr = $2 }
@@ -94,7 +94,7 @@ measure() { # TEXT FOLDER FILES ...: the losses on a text, joined with those of 
 measure "$held_out" '' "$@"
 [ -n "$part" ] || [ ! -e weights/heldout-2.txt ] || measure weights/heldout-2.txt /heldout-2 "$@"
 rm -f "$scratch"/compare-*
-ORDO_WEIGHTS=$scratch/weights "$ordo" lab compare -q --out "$scratch" >"$scratch/found" # from the kept losses
+ORDO_WEIGHTS=$scratch/weights "$ordo" lab compare -q --all --out "$scratch" >"$scratch/found" # from the kept losses
 controlled "$results and $work"
 mkdir -p "$results"
 cp -r "$kept"/* "$results"

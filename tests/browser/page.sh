@@ -28,7 +28,7 @@ window.addEventListener("load", () => {
     for (const frame of document.querySelectorAll(".wide"))
       if (frame.scrollWidth > frame.clientWidth)
         said.push(`table of ${frame.querySelector("tr").textContent.slice(0, 60)}: expected at most ${frame.clientWidth} pixels, found ${frame.scrollWidth}`);
-  const spills = part => part.clientWidth > 0 && part.scrollWidth > part.clientWidth + 1 && getComputedStyle(part).overflowX === "visible";
+  const spills = part => !part.closest("svg") && part.clientWidth > 0 && part.scrollWidth > part.clientWidth + 1 && getComputedStyle(part).overflowX === "visible";
   for (const part of document.querySelectorAll("body *"))
     if (spills(part) && !part.querySelector(".wide") && ![...part.children].some(spills)) said.push(`too wide: ${part.tagName} "${part.textContent.slice(0, 60)}"`);
   parent.postMessage(`BROWSER ${width} pixels: ` + (said.length ? said.join(" | ") : "right"), "*");

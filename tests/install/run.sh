@@ -354,7 +354,7 @@ from_anywhere -m "$prefix/share/ordo/weights/storyteller.safetensors" >"$SCRATCH
 check 'and the storyteller' same told storyteller
 
 kept() {
-    (cd / && env -i "$prefix/bin/ordo" lab compare -q) >"$SCRATCH/kept"
+    (cd / && env -i "$prefix/bin/ordo" lab compare -q --all) >"$SCRATCH/kept"
     grep -q '^  - Losses of [0-9]* runs of ' "$SCRATCH/kept" && grep -q '^  - On heldout-2.txt: Losses of ' "$SCRATCH/kept"
 }
 check 'and the losses kept of seed runs' kept

@@ -292,6 +292,12 @@ const Expected cells[] = {
     {"encoders", "right", "encoding=none", "right", below(0.3)},
     {"encoders", "right", "encoding=t5", "right", above(0.9)},
     {"encoders", "right", "encoding=rope", "right", above(0.9)},
+    {"encoders", "right", "encoding=rope+alibi", "right", above(0.9)},
+    // A value that is rotated and not rotated back carries its absolute position, of which training had 0 to 31.
+    {"values", "right", "rotated=queries and keys;shift=10000", "right", above(0.9)},
+    {"values", "right", "rotated=values too;shift=0", "right", above(0.5)},
+    {"values", "right", "rotated=values too;shift=10000", "right", below(0.5)},
+    {"values", "right", "rotated=values too, output back;shift=10000", "right", above(0.9)},
 };
 
 const Result& result_of(const std::string& line) {

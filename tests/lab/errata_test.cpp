@@ -84,7 +84,7 @@ TEST(LabErrata, FitsALineForEachClaim) {
     int count = 0;
     for (std::string line; std::getline(lines, line); ++count) EXPECT_LE(line.size(), 80u) << line;
     EXPECT_EQ(count, 38);
-    EXPECT_TRUE(has(text_of(errata_experiment, errata_result(), {}), "a larger angle learns order"));
+    EXPECT_TRUE(has(text_of(errata_experiment, errata_result(), {}, true), "a larger angle learns order"));
 }
 
 // In "ordo lab slopes (picture shapes); ordo lab stretch", each command is a verb, and each of the lab an experiment.

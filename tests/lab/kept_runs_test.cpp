@@ -287,5 +287,32 @@ TEST_F(LabKeptRuns, RefuseWhatCannotBeRead) {
             "expected a run without a trunk, found none");
 }
 
+// Two million tokens: RoPE and sinusoids with two bases, and sinusoids in 32 columns of their own.
+TEST_F(LabKeptRuns, OfOtherBasesAndColumnsAreCompared) {
+    std::filesystem::create_directories(folder() / "tokens-2000000");
+    const std::string rope = "\"rope:theta=10000,pairing=adjacent,width=32\"",
+                      fast = "\"rope:theta=100,pairing=adjacent,width=32\"",
+                      waves = "\"sinusoidal:scale=11.3,base=10000,layout=interleaved,law=paper,offset=0",
+                      fast_waves = "\"sinusoidal:scale=11.3,base=100,layout=interleaved,law=paper,offset=0\"";
+    keep("rope-1," + rope + ",1,500,2.8,1.0,\nrope-2," + rope + ",2,500,2.81,1.2,\nrope-theta-100-1," + fast +
+             ",1,500,2.9,0.3,\nrope-theta-100-2," + fast + ",2,500,2.91,0.5,\nsinusoidal-1," + waves +
+             "\",1,500,2.95,,\nsinusoidal-2," + waves + "\",2,500,2.96,,\nsinusoidal-theta-100-1," + fast_waves +
+             ",1,500,2.94,,\nsinusoidal-theta-100-2," + fast_waves + ",2,500,2.95,,\nsinusoidal-columns-32-1," + waves +
+             ",columns=32\",1,500,3.05,,\nsinusoidal-columns-32-2," + waves + ",columns=32\",2,500,3.06,,\n",
+         "tokens-2000000");
+    setenv("ORDO_WEIGHTS", (directory / "weights").c_str(), 1);
+    const Result base = test::run(base_experiment), concat = test::run(concat_experiment);
+    unsetenv("ORDO_WEIGHTS");
+    const tools::Figures &bases = table(base, "bases"), &columns = table(concat, "columns");
+    EXPECT_EQ(bases.rows.size(), 4u);
+    const test::Where of_rope{{"encoding", "rope"}, {"base", "100"}};
+    EXPECT_NEAR(cell(bases, of_rope, "over_10000"), 0.1, 1e-12);
+    EXPECT_NEAR(cell(bases, of_rope, "more_at_4x"), 0.4, 1e-12);
+    EXPECT_EQ(std::get<std::string>(bases.rows[test::row_of(bases, of_rope)][test::column(bases, "verdict")]), "worse");
+    EXPECT_NEAR(cell(bases, {{"encoding", "sinusoidal"}, {"base", "100"}}, "over_10000"), -0.01, 1e-12);
+    EXPECT_EQ(columns.rows.size(), 2u);
+    EXPECT_NEAR(cell(columns, {{"columns", "32"}}, "over_added"), 0.1, 1e-12);
+}
+
 } // namespace
 } // namespace ordo::lab

@@ -24,6 +24,24 @@ TEST(LabPage, NothingBecomesMarkup) {
     for (const char* outside : {"src=", "url("}) EXPECT_FALSE(has(page, outside));
 }
 
+// A card by lesson for each question, a list of them, and sections that are closed.
+TEST(LabPage, HasACardForEachQuestionAndClosedSections) {
+    std::vector<lab::Outcome> outcomes;
+    for (const lab::Experiment* experiment : lab::experiments())
+        outcomes.push_back({.experiment = experiment, .command = "c", .result = small_result()});
+    const std::string page = lab::page_html(outcomes, {"v", "m", "c"});
+    std::size_t at = page.find("<section id=\"answers\">");
+    for (const lab::Lesson& lesson : lab::lessons()) {
+        ASSERT_NE(at = page.find("<h2>" + std::string(lesson.title) + "</h2>", at), std::string::npos);
+        for (const lab::Experiment* experiment : lesson.experiments) {
+            const std::string name(experiment->name);
+            EXPECT_NE(page.find("<a class=\"card\" href=\"#" + name + "\">", at), std::string::npos) << name;
+            EXPECT_TRUE(has(page, "<details class=\"experiment\" id=\"" + name + "\"><summary>")) << name;
+            EXPECT_LT(page.find("<a href=\"#" + name + "\">"), at) << name; // the list
+        }
+    }
+}
+
 // Links lead into the page and to the files of tables and pictures. A long table is only a link.
 TEST(LabPage, LinksItsNumbers) {
     lab::Result result = small_result();
@@ -55,11 +73,10 @@ TEST(LabPage, BeginsWithAnIntroductionAndAnswers) {
     const std::string answer = "run <code>ordo lab x</code> &lt;again&gt;";
     const std::vector<std::string> order{"<h1>Positional encodings by experiment</h1>",
                                          "This page asks 2 questions",
-                                         "Questions and answers",
                                          "<h3>a &lt; b &amp; c</h3>", // a question is a heading
                                          answer,
                                          "No result.",
-                                         "<h2>a &lt; b &amp; c</h2>",
+                                         "<summary>a &lt; b &amp; c</summary>",
                                          answer,
                                          "5 ` more",
                                          "first",
@@ -92,7 +109,7 @@ TEST(LabPage, HasEachTitleOnceAndSentencesUnfolded) {
     EXPECT_TRUE(has(page, "<title>y against x</title>"));
     const std::size_t row = page.find("<dt>the fact</dt><dd>" + fact + "</dd>");
     EXPECT_NE(row, std::string::npos) << page;
-    EXPECT_LT(row, page.find("<details")); // only the method is folded
+    EXPECT_LT(row, page.find("<details class=\"made\"")); // only the method is folded in an open section
 }
 
 } // namespace

@@ -87,7 +87,7 @@ TEST(LabText, AWideTableFitsTheScreen) {
     lab::Result result;
     result.tables = {{"t", "wide", wide}};
     for (const int width : {40, 80, 160}) {
-        const std::string text = lab::text_of(nasty, result, {.width = width});
+        const std::string text = lab::text_of(nasty, result, {.width = width}, true);
         EXPECT_LE(widest(text), width) << text;
         const auto times = [&](const std::string& what) {
             int count = 0;
@@ -111,7 +111,7 @@ TEST(LabText, RowsOfLongNamesAreWrittenOneAfterAnother) {
          "long",
          {{"first", "second", "value"},
           {{std::string(30, 'a'), std::string(30, 'b'), 1.5}, {std::string(30, 'a'), std::string("c"), 2.5}}}}};
-    EXPECT_TRUE(has(lab::text_of(nasty, result, {.width = 60}), "second  c\nvalue   2.5\n"));
+    EXPECT_TRUE(has(lab::text_of(nasty, result, {.width = 60}, true), "second  c\nvalue   2.5\n"));
 }
 
 TEST(LabText, ListsHaveMarksAndStandClearOfThem) {
@@ -119,7 +119,7 @@ TEST(LabText, ListsHaveMarksAndStandClearOfThem) {
     for (int i = 0; i < 10; ++i) result.expected.push_back("e" + std::to_string(i));
     result.found = {"found " + std::string(44, 'x') + " more", "second"};
     result.notes = {"note"};
-    const std::string text = lab::text_of(nasty, result, {.width = 50});
+    const std::string text = lab::text_of(nasty, result, {.width = 50}, true);
     EXPECT_TRUE(has(text, "\nexpected before the run:\n   1. e0\n   2. e1\n"));
     EXPECT_TRUE(has(text, "\n  10. e9\n"));
     EXPECT_TRUE(has(text, "\nfound:\n  - found\n    " + std::string(44, 'x') + "\n    more\n  - second\n"));
@@ -138,7 +138,7 @@ TEST(LabText, BeginsWithTheAnswerAndEndsWithTheMethod) {
     result.notes = {"a limit"};
     result.tables = {{"t", "a table", {{"n"}, {{std::int64_t{3}}}}}};
     result.pictures = {{"p", "a picture", "x", "y", Curves{.series = {{.label = "s", .x = {1, 2}, .y = {2, 3}}}}}};
-    const std::string text = lab::text_of(nasty, result, {});
+    const std::string text = lab::text_of(nasty, result, {}, true);
     EXPECT_TRUE(text.starts_with("nasty: a < b & c\n\nIt depends.\n\nfound:\n  - a number\n\na picture\n")) << text;
     const std::size_t picture = text.find("a picture"), table = text.find("a table"),
                       method = text.find("method: \"quoted\"");
@@ -147,10 +147,12 @@ TEST(LabText, BeginsWithTheAnswerAndEndsWithTheMethod) {
     EXPECT_LT(method, text.find("a limit"));
 }
 
-// Long tables, long maps and further pictures are only named.
-TEST(LabText, ShowsLongTablesAndManyPicturesOnlyIfAsked) {
+// A screen holds the answer, a picture, and the short table. The rest needs --all.
+TEST(LabText, FitsAScreenUnlessAllIsAskedFor) {
     lab::Result result;
     result.answer = "It depends.";
+    result.found = {"a finding", "another"};
+    for (int i = 0; i < 600; ++i) result.found[1] += " word";
     result.tables = {{"long", "a long table", {{"n"}, {}}},
                      {"short", "a short table", {{"n"}, {{std::int64_t{5555}}}}}};
     for (std::int64_t i = 0; i < 100; ++i) result.tables[0].figures.add(1000 + i);
@@ -158,15 +160,34 @@ TEST(LabText, ShowsLongTablesAndManyPicturesOnlyIfAsked) {
     for (const char* name : {"p1", "p2", "p3"})
         result.pictures.push_back({name, std::string("title of ") + name, "x", "y", HeatMap{.values = tall}});
     const auto lines = [](const std::string& text) { return std::count(text.begin(), text.end(), '\n'); };
-    const std::string brief = lab::text_of(nasty, result, {}), all = lab::text_of(nasty, result, {}, true);
-    EXPECT_TRUE(has(brief, "table long, 100 rows: a long table"));
-    EXPECT_TRUE(has(brief, "picture p3: title of p3"));
-    EXPECT_TRUE(has(brief, "5555"));
-    EXPECT_FALSE(has(brief, "1099"));
-    EXPECT_LT(lines(brief), 120);
+    std::string brief = lab::text_of(nasty, result, {});
+    const std::string all = lab::text_of(nasty, result, {}, true);
+    EXPECT_LE(lines(brief), 40) << brief;
+    for (const char* shown : {"It depends.", "a finding", "title of p1", "a short table"})
+        EXPECT_TRUE(has(brief, shown)) << shown;
+    for (const char* hidden : {"another", "title of p2", "1099"}) EXPECT_FALSE(has(brief, hidden)) << hidden;
+    std::ranges::replace(brief, '\n', ' ');
+    EXPECT_TRUE(has(brief, "--all adds 1 finding, 2 pictures, 1 table, the method.")) << brief;
     EXPECT_TRUE(has(all, "1099"));
-    EXPECT_FALSE(has(all, "100 rows"));
     EXPECT_GT(lines(all), 400);
+}
+
+// Named values have a row each, whatever their number.
+TEST(LabDraw, NamesEveryRowOfNamedValues) {
+    Curves curves{.interval = "95 % interval"};
+    lab::Series& series = curves.add("loss", Series::Style::points);
+    for (int i = 0; i < 30; ++i) {
+        curves.x_names.push_back("name" + std::to_string(i));
+        series.add(i, i, i - 2, i + 2);
+    }
+    for (const bool color : {false, true}) {
+        const std::string text =
+            without_escapes(lab::draw({"p", "a title", "encoding", "loss", curves}, {.width = 60, .color = color}));
+        for (const std::string& name : curves.x_names) EXPECT_TRUE(has(text, "\n" + name + " ")) << text;
+        EXPECT_TRUE(has(text, " 29\n")) << text; // its value
+        EXPECT_TRUE(has(text, "95 % interval"));
+        EXPECT_LE(widest(text), 60) << text;
+    }
 }
 
 TEST(LabText, DurationsAreNotRoundedUpFar) {

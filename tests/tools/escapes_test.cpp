@@ -123,7 +123,7 @@ TEST_F(CliEscapes, InTablesAndTextsThatAreReported) {
     put_file(dir_ / "a/tasks-runs.csv", rows);
     for (const char* format : {"text", "md", "csv", "json"}) {
         const Watched watched =
-            run_in_terminal({"lab", "compare", "--model", dir_.path().string(), "--format", format}, 80);
+            run_in_terminal({"lab", "compare", "--all", "--model", dir_.path().string(), "--format", format}, 80);
         expect_harmless(watched);
         EXPECT_NE(watched.written.find("52;c;x"), std::string::npos) << watched.written;
     }

@@ -19,8 +19,7 @@ std::size_t help_width() {
     return display.terminal ? static_cast<std::size_t>(std::clamp(display.width, 60, 100)) : 80;
 }
 
-constexpr std::string_view purpose =
-    "Ordo runs and trains small transformer language models, and lets you replace their positional encoding.";
+constexpr std::string_view purpose = "Ordo runs and trains small language models with any positional encoding.";
 
 // The options of ordo without a verb.
 struct GlobalOption {
@@ -31,8 +30,7 @@ constexpr GlobalOption global_options[] = {
     {"--version", "Print the version, the BLAS, the kernels and OpenMP."},
     {"--man", "Print all help as a man page: ordo --man > ordo.1."},
     {"--markdown", "Print all options as Markdown."},
-    {"--completion SHELL",
-     "Print a script that completes command lines in bash, zsh or fish. make install installs it."},
+    {"--completion SHELL", "Print the completions for bash, zsh or fish."},
 };
 
 struct Note {
@@ -41,17 +39,16 @@ struct Note {
 constexpr Note exit_codes[] = {
     {"0", "Success."},
     {"1", "Any other failure."},
-    {"2", "Usage: an unknown option, a value out of range, or an encoding that is unknown or not the trained one."},
+    {"2", "Usage: a wrong option, value or encoding."},
     {"3", "A malformed or unsupported model file."},
     {"4", "A limit was exceeded: length, context, memory."},
     {"5", "Input or output failed."},
     {"130", "Stopped by Ctrl-C (143: by SIGTERM)."},
 };
 constexpr Note environment[] = {
-    {"ORDO_WEIGHTS", "The first directory to search for weights without --model. After it come ../share/ordo/weights, "
-                     "relative to the program, and the weights of the build tree."},
+    {"ORDO_WEIGHTS", "The first directory to search for weights."},
     {"OMP_NUM_THREADS", "The number of threads without --threads."},
-    {"NO_COLOR", "If set, print without colour. Otherwise, a terminal shows prompts and the lab's pictures in colour."},
+    {"NO_COLOR", "If set, print without colour."},
 };
 
 std::string signature(const Option& option) {

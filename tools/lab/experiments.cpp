@@ -128,6 +128,18 @@ std::span<const Experiment* const> experiments() {
     return list;
 }
 
+std::span<const Lesson> lessons() {
+    static const std::vector<Lesson> all = [] {
+        std::vector<Lesson> out;
+#define ORDO_LESSON(title) out.push_back({title});
+#define ORDO_EXPERIMENT(name) out.back().experiments.push_back(&name##_experiment);
+#include "tools/lab/list.def"
+#undef ORDO_EXPERIMENT
+        return out;
+    }();
+    return all;
+}
+
 const Experiment& find_experiment(std::string_view name) {
     std::vector<std::string_view> names{"report"};
     for (const Experiment* experiment : list) {

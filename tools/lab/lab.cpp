@@ -45,24 +45,28 @@ void check_options(const Arguments& arguments, const Experiment& experiment) {
                  option_names(experiment));
 }
 
-// The list for a terminal: each experiment's question in as many lines as it needs, then its options.
-std::string listed(const Figures& figures, int width) {
-    constexpr int name_column = 17, time_column = 9;
-    const auto cell = [](const auto& row, std::size_t i) { return std::get<std::string>(row[i]); };
-    std::string out = lab::wrapped("ordo lab NAME runs an experiment, ordo lab NAME --help explains it. Times are "
-                                   "those of two cores, in full and with --quick.",
-                                   width, 0) +
-                      "\n\n";
-    const auto line = [&](const std::string& name, const std::string& time, const std::string& quick,
-                          const std::string& rest) {
-        const std::string begin =
-            lab::fitted(name, name_column) + lab::fitted(time, time_column) + lab::fitted(quick, time_column);
-        out += begin + lab::wrapped(rest, width, static_cast<int>(begin.size())) + "\n";
+// The list for a terminal: a line for each experiment, with the number of its lesson.
+std::string listed(int width) {
+    constexpr int name_column = 16, time_column = 8;
+    std::string out =
+        lab::wrapped("ordo lab NAME runs an experiment, ordo lab NAME --help explains it. Times are those "
+                     "of two cores with --quick.",
+                     width, 0) +
+        "\n\n";
+    double all = 0;
+    const auto line = [&](const std::string& lesson, std::string_view name, double seconds, std::string_view question) {
+        out += lab::fitted(lesson, 2) + lab::fitted(std::string(name), name_column) +
+               lab::fitted(lab::duration_text(seconds), time_column) + std::string(question) + "\n";
+        all += seconds;
     };
-    line("NAME", "time", "--quick", "question (options)");
-    for (const auto& row : figures.rows)
-        line(cell(row, 0), cell(row, 1), cell(row, 2),
-             cell(row, 3) + (cell(row, 4).empty() ? "" : " (" + cell(row, 4) + ")"));
+    int number = 0;
+    for (const lab::Lesson& lesson : lab::lessons()) {
+        ++number;
+        for (const Experiment* experiment : lesson.experiments)
+            line(experiment == lesson.experiments[0] ? std::to_string(number) : "", experiment->name,
+                 experiment->seconds.quick, experiment->summary);
+    }
+    line("", "report", all, "all of them as one page: ordo lab report DIR");
     return out;
 }
 
@@ -70,18 +74,23 @@ int list_experiments(const Arguments& arguments) {
     for (const Option& option : some_options)
         if (arguments.has(option.name))
             fail(ErrorCode::usage, "lab: option --", option.name, ": expected an experiment");
-    Figures figures{{"experiment", "time on two cores", "with --quick", "question", "options"}, {}};
-    double all = 0, all_quick = 0;
-    for (const Experiment* experiment : lab::experiments()) {
-        figures.add(std::string(experiment->name), lab::duration_text(experiment->seconds.full),
-                    lab::duration_text(experiment->seconds.quick), std::string(experiment->summary),
-                    option_names(*experiment));
-        all += experiment->seconds.full, all_quick += experiment->seconds.quick;
-    }
-    figures.add(std::string("report"), lab::duration_text(all), lab::duration_text(all_quick),
-                std::string("all of them as one page: ordo lab report DIR"), std::string());
     const Format format = parse_format(arguments.text("format"));
-    write_out(format == Format::text ? listed(figures, lab::screen_of_stdout().width) : render(figures, format));
+    if (format == Format::text) {
+        write_out(listed(lab::screen_of_stdout().width));
+        return 0;
+    }
+    Figures figures{{"experiment", "lesson", "time on two cores", "with --quick", "question", "options"}, {}};
+    double all = 0, all_quick = 0;
+    for (const lab::Lesson& lesson : lab::lessons())
+        for (const Experiment* experiment : lesson.experiments) {
+            figures.add(std::string(experiment->name), std::string(lesson.title),
+                        lab::duration_text(experiment->seconds.full), lab::duration_text(experiment->seconds.quick),
+                        std::string(experiment->summary), option_names(*experiment));
+            all += experiment->seconds.full, all_quick += experiment->seconds.quick;
+        }
+    figures.add(std::string("report"), std::string(), lab::duration_text(all), lab::duration_text(all_quick),
+                std::string("all of them as one page: ordo lab report DIR"), std::string());
+    write_out(render(figures, format));
     return 0;
 }
 

@@ -138,6 +138,12 @@ struct Experiment {
 
 // All experiments in the order of the report. A new one is a file and a line in list.def.
 std::span<const Experiment* const> experiments();
+// The same by lesson of the course.
+struct Lesson {
+    std::string_view title;
+    std::vector<const Experiment*> experiments = {};
+};
+std::span<const Lesson> lessons();
 // Throws Error(usage) with the nearest name.
 const Experiment& find_experiment(std::string_view name);
 

@@ -14,7 +14,7 @@ inline constexpr Option rope_options[] = {
     {Kind::number, "rope-freq-scale", "N", 0.000'001, 1'000, "The same as 1 / --rope-scale."},
     {Kind::integer, "yarn-orig-ctx", "N", 1, 1 << 30, "For yarn and dynamic: the context of the training."},
     {Kind::number, "yarn-ext-factor", "X", -1, 1,
-     "For yarn: a factor of the unscaled part of each frequency. 0: scale all pairs, but not queries and keys. Default "
+     "YaRN: how much of each frequency stays unscaled. 0: scale all pairs, but not queries and keys. Default "
      "and below 0: as in the file, or 1."},
     {Kind::number, "yarn-attn-factor", "X", 0, 1'000,
      "For yarn: multiply queries and keys by X (0.1 ln S + 1), where S is --rope-scale. Default: 1."},

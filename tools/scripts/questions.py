@@ -3,10 +3,14 @@
 """Writes the bold numbers of tools/lab/questions.md from the tables of `ordo lab NAME --quick`. The lines of a comment
 <!-- numbers: ... --> below an answer say where they come from, in the order of the text:
   NAME:TABLE/ROW/COLUMN     a cell; NAME is `results` for bench/results/TABLE.csv; ROW counts from 0, or is "a=b;c=d"
+  rows:COLUMN/TEXT          the rows of the answer's own table that have the text in this column
+  lines:FILE/HEADING        the lines of the first struct under this heading
   ... * 100                 times a factor
+A comment <!-- once SPEC ... --> is an answer that waits for a result: a text and its line of numbers, which the script
+uncomments as soon as the result is there. Each question needs a number, a command and an address to read on.
 A number keeps its decimals. It stays if it is within 2 % of the new one, or one unit of its last decimal: other
-processors round in other ways. --check changes nothing, and fails if a number has moved further. TABLES=DIR takes the
-tables from there, such as DIR/data of `ordo lab report DIR --quick`.
+processors round in other ways. --check changes nothing, and fails if a number has moved further. TABLES=DIR keeps the
+tables there and takes those that it has, such as DIR/data of `ordo lab report DIR --quick`.
   [TABLES=DIR] questions.py [--check] [PAGE]"""
 import csv, functools, os, re, subprocess, sys, tempfile
 
@@ -21,56 +25,78 @@ tables = os.environ.get("TABLES", scratch.name)
 
 @functools.cache
 def run(name):
-    if "TABLES" in os.environ:
-        return
-    subprocess.run([ordo, "lab", name, "--quick", "-q", "--seed", "1", "--out", scratch.name], check=True,
+    subprocess.run([ordo, "lab", name, "--quick", "-q", "--seed", "1", "--out", tables], check=True,
                    stdout=subprocess.DEVNULL)
 
 
 @functools.cache
 def table(name, part):
+    path = os.path.join(tables, f"{name}-{part}.csv")
     if name == "results":
         path = os.path.join(root, "bench/results", part + ".csv")
-    else:
+    elif not os.path.exists(path):
         run(name)
-        path = os.path.join(tables, f"{name}-{part}.csv")
     with open(path) as file:
         return list(csv.DictReader(file))
 
 
-def value(spec):
-    cell, _, factor = spec.partition(" * ")
-    where, row, column = cell.split("/")
-    rows = table(*where.split(":"))
+def value(spec, section):
+    source, _, factor = spec.partition(" * ")
+    kind, _, rest = source.partition(":")
+    where, _, what = rest.partition("/")
+    if kind == "rows":
+        head, _, *rows = [[c.strip() for c in line.split("|")] for line in section.split("\n") if line.startswith("|")]
+        return sum(what in row[head.index(where)] for row in rows)
+    if kind == "lines":
+        with open(os.path.join(root, where)) as file:
+            return len(re.search(rf"\n## {what}\n.*?\n(struct .*?\n}};)\n", file.read(), re.S)[1].split("\n"))
+    row, column = what.split("/")
+    rows = table(kind, where)
     if row.isdigit():
-        found = rows[int(row)]
-    else:
-        wanted = dict(part.split("=", 1) for part in row.split(";"))
-        found = next(r for r in rows if all(r[k] == v for k, v in wanted.items()))
+        return float(rows[int(row)][column]) * float(factor or 1)
+    wanted = dict(part.split("=", 1) for part in row.split(";"))
+    found = next(r for r in rows if all(r[k] == v for k, v in wanted.items()))
     return float(found[column]) * float(factor or 1)
 
 
 moved = []
 
 
+def shown(waiting, section):
+    """A waiting text, once there is its number."""
+    try:
+        value(waiting[1], section)
+    except (OSError, LookupError, StopIteration):
+        return waiting[0]
+    moved.append(f"{waiting[1]}: is there now")
+    text, numbers = waiting[2].split("numbers:\n")
+    return f"{text}<!-- numbers:\n{numbers}-->"
+
+
 def answer(section):
-    specs = re.search(r"<!-- numbers:\n(.*?)-->", section, re.S)
-    numbers = re.findall(r"\*\*(-?[\d,.]*\d)\*\*", section)
-    lines = specs.group(1).strip().split("\n") if specs else []
-    if len(lines) != len(numbers):
-        sys.exit(f"questions: {section.splitlines()[0]}: expected {len(lines)} bold numbers, found {len(numbers)}")
-    left = iter(lines)
+    title = section.split("\n")[0]
+    section = re.sub(r"<!-- once (.*?)\n(.*?)-->", lambda match: shown(match, section), section, flags=re.S)
+    specs = [line for part in re.findall(r"<!-- numbers:\n(.*?)-->", section, re.S) for line in part.split("\n")[:-1]]
+    parts = re.split(r"(<!--.*?-->)", section, flags=re.S)
+    numbers = sum(len(re.findall(r"\*\*-?[\d,.]*\d\*\*", part)) for part in parts[::2])
+    if len(specs) != numbers:
+        sys.exit(f"questions: {title}: expected {len(specs)} bold numbers, found {numbers}")
+    if title.startswith("## ") and not (specs and re.search(r"`(build/ordo|make)\b", section) and "](http" in section):
+        sys.exit(f"questions: {title}: expected a bold number, a command and an address to read on")
+    left = iter(specs)
 
     def replace(match):
         old, spec = match.group(1), next(left)
         decimals = len(old.partition(".")[2])
-        was, now = float(old.replace(",", "")), value(spec)
-        if abs(now - was) <= max(0.02 * abs(was), 10.0 ** -decimals):
+        was, now = float(old.replace(",", "")), value(spec, section)
+        if abs(now - was) <= max(0.02 * abs(was), 10.0 ** -decimals if not re.match("rows|lines", spec) else 0):
             return match.group(0)
         moved.append(f"{spec}: {old} is now {now:,.{decimals}f}")
         return f"**{now:,.{decimals}f}**"
 
-    return re.sub(r"\*\*(-?[\d,.]*\d)\*\*", replace, section)
+    for i in range(0, len(parts), 2):
+        parts[i] = re.sub(r"\*\*(-?[\d,.]*\d)\*\*", replace, parts[i])
+    return "".join(parts)
 
 
 with open(page) as file:

@@ -93,7 +93,7 @@ function elsewhere(types,    n, i, part, mark) {
 function side(mean, half) { return column(half) == "" ? 0 : column(mean) - column(half) > 0 ? 1 : column(mean) + column(half) < 0 ? -1 : 0 }
 
 function away() {
-    return there == "" ? "" : " †: with runs on " there "."
+    return there == "" ? "" : " †: some runs are of another kind (" there ")."
 }
 
 FNR == 1 {

@@ -60,7 +60,7 @@ const Verb bench_verb{
         "Lists are crossed: -p 512 -n 128 -d 0,1024 -t 1,2 makes eight tests for each of --dtype f32,q8_0. Columns "
         "have llama-bench's names if they mean the same. For each encoding, in prefill (pp) and decode (tg): us/token "
         "is the time of its own calls, kflop their predicted operations, tables and params its KiB. -v, CSV and JSON "
-        "add moments %, that time as a share, and x pred., that time divided by the predicted time.",
+        "add moments %, that time as a share, and x pred., measured time / predicted time.",
     .groups = bench_options_file::groups,
     .program = "ordo-bench"};
 

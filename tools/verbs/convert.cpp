@@ -324,7 +324,7 @@ const Verb convert_verb{
     .name = "convert",
     .operand = "IN OUT",
     .operand_needed = true,
-    .summary = "Write a model as an Ordo safetensors file or as GGUF, with another weight type on request",
+    .summary = "Write a model as safetensors or GGUF, in any type",
     .details =
         "IN is any model that ordo generate -m takes. OUT is an Ordo safetensors file with all records of IN or, if "
         "its name ends in .gguf, a file for llama.cpp, if llama.cpp has such a model with such an encoding. q8_0 and "

@@ -39,7 +39,7 @@ extern const Verb lab_verb;
 const Verb lab_verb{
     .name = "lab",
     .operand = "NAME DIR",
-    .summary = "Run experiments on published claims about positional encodings",
+    .summary = "Run experiments on positional encodings",
     .details = "Without NAME, the experiments are listed, with their options and their time on two cores. ordo lab "
                "NAME --help explains one. An experiment prints its answer, the findings, pictures, and short tables. "
                "ordo lab report DIR runs all of them and writes DIR/index.html, a page whose long tables are files in "

@@ -25,7 +25,7 @@ constexpr Option file_options[] = {
     {Kind::path, "checkpoint", "FILE",
      "Save the state of the training here. An existing file needs --resume or --overwrite."},
     {Kind::integer, "checkpoint-every", "N=100", 1, 1 << 30, "The steps between checkpoints; Ctrl-C saves one too."},
-    {"resume", "Continue from the checkpoint. The result is the same to the bit. If there is no checkpoint, print that "
+    {"resume", "Continue from the checkpoint. The result is bit-identical. If there is no checkpoint, print that "
                "and start; a --log with rows is refused then."},
     {"overwrite", "Start again, and replace the checkpoint and the log of an earlier training, and the file of --out."},
     {Kind::path, "log", "FILE",
@@ -121,7 +121,7 @@ const Verb train_verb{
         "saves the weights as OUT.partial. A run ends with exit code 1, and leaves --out as it was, if its loss or "
         "weights are not finite or its loss stays above twice the first value. If `make mpi` built the program, "
         "`mpirun -n 4 ordo train ...` splits every batch over 4 processes, which read the same files and sum their "
-        "gradients. After Ctrl-C, mpirun gives them a second to save; --mca odls_base_sigkill_timeout changes that.",
+        "gradients. After Ctrl-C, mpirun allows one second for saving; --mca odls_base_sigkill_timeout changes that.",
     .groups = train_options_file::groups,
     .program = "ordo-train"};
 

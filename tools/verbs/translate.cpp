@@ -57,7 +57,7 @@ extern const Verb translate_verb;
 const Verb translate_verb{
     .name = "translate",
     .operand = "MODEL",
-    .summary = "Run an encoder-decoder, such as Marian, NLLB or T5, on each line of a text",
+    .summary = "Run Marian, NLLB or T5 on each line of a text",
     .details =
         "The encoder reads a line, and the decoder prints its likeliest tokens until it ends. Marian's models "
         "translate. NLLB, M2M100 and mBART need --from and --to. T5 follows a prefix: 'translate English to German: "

@@ -95,7 +95,7 @@ void RopeScaling::parameters(Params& p, const Dims& dims, double theta, int widt
                  "by factor");
     };
     if (law == Law::longrope) declare_original();
-    p.number("factor", factor, 0.001, most, "that the context becomes longer by; of llama3 8");
+    p.number("factor", factor, 0.001, most, "how many times longer the context becomes; 8 for llama3");
     if (of(Law::dynamic, Law::yarn)) declare_original();
     if (p.read()) length = std::max(dims.context, original);
     if (p.read()) told = p.given("length") || p.given("factors");

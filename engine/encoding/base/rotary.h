@@ -39,7 +39,7 @@ public:
 protected:
     // Each parameter has its own function, because their canonical order differs by encoding.
     void theta_parameter(Params& p) {
-        p.number("theta", theta_, 0.0001, 1e12, "base of the frequencies; greater turns the slow pairs more slowly");
+        p.number("theta", theta_, 0.0001, 1e12, "base of the frequencies; a larger base slows the slow pairs");
     }
     // Throws Error(usage) for an odd width.
     void pair_parameters(Params& p);

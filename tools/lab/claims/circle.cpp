@@ -54,7 +54,7 @@ Result run(const Request&) {
 
 const Experiment circle_experiment{
     .name = "circle",
-    .summary = "The vector (1, 1) is moved by positions 1 to 8: is there a pattern?",
+    .summary = "Is there a pattern if positions 1 to 8 move (1, 1)?",
     .details = "Two dimensions of the sinusoidal encoding, PE(p) = (sin p, cos p), added to (1, 1). The arrows alone "
                "look unpredictable; the picture adds the circle on which their tips lie.",
     .run = circle_file::run};

@@ -62,7 +62,7 @@ Result run(const Request& request) {
 
 const Experiment division_term_experiment{
     .name = "division-term",
-    .summary = "Is the division term exp(-2k ln(10000)/d) the same as the power in the paper?",
+    .summary = "Is exp(-2k ln(10000)/d) the same as the paper's power?",
     .details = "The two ways in which code computes the frequencies of Vaswani et al. 2017, arXiv 1706.03762, section "
                "3.5, at several widths and at --dim.",
     .options = {"dim"},

@@ -75,7 +75,7 @@ Result run(const Request& request) {
 
 const Experiment errata_experiment{
     .name = "errata",
-    .summary = "Which claims of introductory texts on positional encodings are wrong?",
+    .summary = "Which claims of introductory texts are wrong?",
     .details = "Every wrong or doubtful claim of five texts with a verdict and a number computed by this run, first in "
                "a line each, then in full with the fact and a command that shows more.",
     .options = {"model", "corpus"},

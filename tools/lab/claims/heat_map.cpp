@@ -79,7 +79,7 @@ Result run(const Request&) {
 
 const Experiment heat_map_experiment{
     .name = "heat-map",
-    .summary = "What does the sinusoidal table look like, near position 0 and far from it?",
+    .summary = "What does the sinusoidal table look like?",
     .details = "The matrix that is added to the embeddings: 128 positions by 8 dimensions, and 100 by 512. The wide "
                "one is also shown from positions 5,000 and 50,000. Vaswani et al. 2017, arXiv 1706.03762, section 3.5.",
     .run = heat_map_file::run};

@@ -155,7 +155,7 @@ Result run(const Request& request) {
 
 const Experiment nope_experiment{
     .name = "nope",
-    .summary = "What can a causal model know about order without any encoding?",
+    .summary = "What can a model know of order without any encoding?",
     .details = "Hand-set weights that count tokens and that measure distances; random models of one, two and four "
                "layers that read permuted tokens; a linear probe for the position in each layer of every shipped "
                "model. Haviv et al. 2022, arXiv 2203.16634; Kazemnejad et al. 2023, arXiv 2305.19466.",

@@ -194,7 +194,7 @@ Result run(const Request& request) {
 
 const Experiment order_experiment{
     .name = "order",
-    .summary = "Can a model tell two sentences apart that have the same words in another order?",
+    .summary = "Can a model tell the same words in another order?",
     .details = "Two sentences of the same words as rows of word vectors, with every registered encoding. Give --prompt "
                "twice for two sentences of your own. Give it once to compare a sentence with its reverse, and with all "
                "but its last word reversed.",

@@ -261,7 +261,7 @@ Result run(const Request& request) {
 
 const Experiment rotary_experiment{
     .name = "rotary",
-    .summary = "Does a RoPE score depend on the distance alone, and does it decay?",
+    .summary = "Does RoPE depend on distance alone, and does it decay?",
     .details = "R_i^T R_j compared with R_(j-i) and R_(i-j) in double, and the score with its projections; scores of "
                "random vectors by distance, of equal vectors for three bases, and the bound of RoFormer's section "
                "3.4.3; the frequencies of an exponent with the wrong sign.",

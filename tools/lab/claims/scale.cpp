@@ -129,7 +129,7 @@ Result run(const Request& request) {
 
 const Experiment scale_experiment{
     .name = "scale",
-    .summary = "Why are embeddings multiplied by sqrt(d) before waves are added?",
+    .summary = "Why are embeddings multiplied by sqrt(d) before waves?",
     .details = "Lengths of random word vectors and of rows of the sinusoidal table by width, with the scale and "
                "without it; the parts of the word and of the position in their sum; the same lengths in trained "
                "weights. Vaswani et al. 2017, arXiv 1706.03762, section 3.4.",

@@ -136,7 +136,7 @@ Result run(const Request& request) {
 
 const Experiment slopes_experiment{
     .name = "slopes",
-    .summary = "How strongly does each head of ALiBi penalize distance?",
+    .summary = "How strongly do ALiBi's heads penalize distance?",
     .details = "Slopes for 1 to 16 heads, the bias of three tokens, the bias of the steepest and the flattest of "
                "--heads (8) over --length (24) positions, and e^(-mD) for every head. Decays that are not linear "
                "(alibi:power=P, penalty=growing, penalty=exponential) for comparison. Press, Smith and Lewis 2022, "

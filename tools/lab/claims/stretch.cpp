@@ -160,7 +160,7 @@ Result run(const Request& request) {
 
 const Experiment stretch_experiment{
     .name = "stretch",
-    .summary = "What does a norm leave of the rotate-and-stretch encoding?",
+    .summary = "What does a norm leave of rotate-and-stretch?",
     .details = "A random embedding of width 128 at positions a period apart, before and after RMSNorm and LayerNorm; "
                "its length by position; angles of pairs of positions; near-collisions of the sinusoidal table.",
     .run = stretch_file::run};

@@ -176,7 +176,7 @@ Result run(const Request&) {
 
 const Experiment waves_experiment{
     .name = "waves",
-    .summary = "How do the values of the sinusoidal table run along the positions, and along the dimensions?",
+    .summary = "How do sinusoidal values run along the positions?",
     .details = "4 dimensions with three words marked; 8 dimensions and the same transposed; 512 dimensions at "
                "positions 1, 10, 50 and 99: the angles, one row, a curve for each of five positions, sines and cosines "
                "in separate pictures. The scores of a query for the word 5 places on. Properties that hold at any "

@@ -10,13 +10,13 @@
 namespace ordo::lab {
 namespace {
 
-constexpr int lines = 20, margin = 10; // margin: columns of the numbers at the left
+constexpr int margin = 10; // columns of the numbers at the left
 
 // A grid of characters with 2 x 4 dots each; a character belongs to the series that drew on it last.
 class Canvas {
 public:
-    Canvas(int columns, const Axes& axes)
-        : columns_(columns), axes_(axes), cells_(static_cast<std::size_t>(columns * lines)) {}
+    Canvas(int columns, int lines, const Axes& axes)
+        : columns_(columns), lines_(lines), axes_(axes), cells_(static_cast<std::size_t>(columns * lines)) {}
 
     struct Cell {
         unsigned dots = 0;
@@ -47,7 +47,7 @@ public:
     void interval(double x, double low, double high, int owner) {
         line(x, low, x, high, owner);
         for (int row = row_of(high); row <= row_of(low); ++row)
-            if (row >= 0 && row < lines) cells_[row * columns_ + column_of(x)].stroke = true;
+            if (row >= 0 && row < lines_) cells_[row * columns_ + column_of(x)].stroke = true;
     }
     void across(double y) {
         for (int x = 0; x < columns_ * 2; x += 4) dot(x, dot_y(y), -2);
@@ -55,9 +55,9 @@ public:
 
 private:
     int dot_x(double x) const { return static_cast<int>(std::lround(axes_.x.share(x) * (columns_ * 2 - 1))); }
-    int dot_y(double y) const { return static_cast<int>(std::lround((1 - axes_.y.share(y)) * (lines * 4 - 1))); }
+    int dot_y(double y) const { return static_cast<int>(std::lround((1 - axes_.y.share(y)) * (lines_ * 4 - 1))); }
     void dot(int x, int y, int owner) {
-        if (x < 0 || y < 0 || x >= columns_ * 2 || y >= lines * 4) return;
+        if (x < 0 || y < 0 || x >= columns_ * 2 || y >= lines_ * 4) return;
         static constexpr unsigned bits[4][2] = {{0x01, 0x08}, {0x02, 0x10}, {0x04, 0x20}, {0x40, 0x80}};
         Cell& cell = cells_[y / 4 * columns_ + x / 2];
         cell.dots |= bits[y % 4][x % 2];
@@ -65,7 +65,7 @@ private:
         cell.stroke = false;
     }
 
-    int columns_;
+    int columns_, lines_;
     Axes axes_;
     std::vector<Cell> cells_;
 };
@@ -143,15 +143,16 @@ bool has_intervals(const Curves& curves) {
     return std::any_of(curves.series.begin(), curves.series.end(), [](const Series& s) { return !s.low.empty(); });
 }
 
-std::string legend(const Curves& curves, const Inks& inks, const Screen& screen) {
+std::string legend(const Curves& curves, const Inks& inks, const Screen& screen, const char* interval = "│ ") {
     std::vector<std::pair<std::string, int>> entries; // text and its columns
     if (curves.series.size() > 1 || !curves.references.empty())
         for (std::size_t i = 0; i < curves.series.size(); ++i) {
             const std::string& label = curves.series[i].label;
+            if (label.empty()) continue;
             entries.emplace_back(inks.key(static_cast<int>(i)) + " " + label,
                                  (inks.letters() ? 2 : 3) + columns_of(label));
         }
-    if (has_intervals(curves)) entries.emplace_back("│ " + curves.interval, 2 + columns_of(curves.interval));
+    if (has_intervals(curves)) entries.emplace_back(interval + curves.interval, 2 + columns_of(curves.interval));
     for (const Reference& reference : curves.references) {
         const std::string label = reference.label + " (" + axis_text(reference.y) + ")";
         entries.emplace_back("-- " + label, 3 + columns_of(label));
@@ -197,27 +198,72 @@ std::string x_axis(const Picture& picture, const Curves& curves, const Canvas& c
 }
 
 // The text to the left of each line.
-std::vector<std::string> y_axis(const Curves& curves, const Canvas& canvas, const Range& y) {
+std::vector<std::string> y_axis(const Curves& curves, const Canvas& canvas, const Range& y, int lines) {
     std::vector<std::string> labels(lines);
     for (const Tick& tick : ticks_of(y, curves.log_y, 5)) labels[canvas.row_of(tick.at)] = tick.text;
     for (std::string& label : labels) label = fitted(label, margin - 2, true) + (label.empty() ? " │" : " ┤");
     return labels;
 }
 
+// Whether a picture has values of named things, which lines would not join.
+bool of_names(const Curves& curves) {
+    return !curves.x_names.empty() && std::ranges::all_of(curves.series, [](const Series& series) {
+        return series.style == Series::Style::points;
+    });
+}
+
+// A row for each name: its values along a line, with their intervals.
+std::string rows_of(const Picture& picture, const Curves& curves, const Range& range, const Inks& inks,
+                    const Screen& screen) {
+    int names = 0;
+    for (const std::string& name : curves.x_names) names = std::max(names, columns_of(name));
+    names = std::min(names, screen.width / 3);
+    const int columns = std::min(screen.width - names - 12, 90);
+    const auto column = [&](double y) { return static_cast<int>(std::lround(range.share(y) * (columns - 1))); };
+    std::string out;
+    for (std::size_t row = 0; row < curves.x_names.size(); ++row) {
+        std::vector<std::string> cells(columns, " ");
+        std::string value;
+        for (const Reference& reference : curves.references) cells[column(curves.on_y(reference.y))] = "┊";
+        for (std::size_t s = 0; s < curves.series.size(); ++s) {
+            const Series& series = curves.series[s];
+            for (std::size_t i = 0; i < series.x.size(); ++i) {
+                const double y = curves.on_y(series.y[i]);
+                if (std::lround(series.x[i]) != static_cast<long>(row) || !std::isfinite(y)) continue;
+                if (i < series.low.size() && std::isfinite(series.low[i]) && std::isfinite(series.high[i]))
+                    for (int c = column(curves.on_y(series.low[i])); c <= column(curves.on_y(series.high[i])); ++c)
+                        cells[c] = inks.colored("─", static_cast<int>(s));
+                cells[column(y)] =
+                    inks.colored(inks.letters() ? letter(static_cast<int>(s)) : "●", static_cast<int>(s));
+                if (value.empty()) value = axis_text(series.y[i]);
+            }
+        }
+        out += fitted(curves.x_names[row], names) + " │";
+        for (const std::string& cell : cells) out += cell;
+        out += " " + value + "\n";
+    }
+    const std::string low = axis_text(curves.log_y ? std::pow(10, range.low) : range.low),
+                      high = axis_text(curves.log_y ? std::pow(10, range.high) : range.high), left(names + 2, ' ');
+    return out + left + low + std::string(std::max(1, columns - columns_of(low + high)), ' ') + high + "\n" + left +
+           wrapped(picture.y_label + (curves.log_y ? ", logarithmic" : ""), screen.width, names + 2) + "\n" +
+           legend(curves, inks, screen, "─ ");
+}
+
 } // namespace
 
 std::string draw(const Picture& picture, const Curves& curves, const Screen& screen) {
     const Axes axes = axes_of(curves);
-    const int columns = std::min(screen.width - margin - 1, curves.square ? 2 * lines : 120);
     const Inks inks(curves, screen);
-    Canvas canvas(columns, axes);
+    if (of_names(curves)) return rows_of(picture, curves, axes.y, inks, screen);
+    const int lines = screen.lines, columns = std::min(screen.width - margin - 1, curves.square ? 2 * lines : 120);
+    Canvas canvas(columns, lines, axes);
     for (const Reference& reference : curves.references) canvas.across(curves.on_y(reference.y));
     for (std::size_t i = 0; i < curves.series.size(); ++i)
         draw_intervals(canvas, curves, curves.series[i], static_cast<int>(i));
     for (std::size_t i = 0; i < curves.series.size(); ++i)
         draw_series(canvas, curves, curves.series[i], static_cast<int>(i));
     std::string out = picture.y_label + (curves.log_y ? ", logarithmic" : "") + "\n";
-    const std::vector<std::string> labels = y_axis(curves, canvas, axes.y);
+    const std::vector<std::string> labels = y_axis(curves, canvas, axes.y, lines);
     for (int row = 0; row < lines; ++row) {
         std::string line = labels[row];
         for (int column = 0; column < columns; ++column) line += inks.cell(canvas.at(row, column));

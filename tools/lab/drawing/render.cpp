@@ -160,33 +160,76 @@ Figures figures_of(const Picture& picture) {
     return map_figures(picture, std::get<HeatMap>(picture.content));
 }
 
+namespace {
+
+constexpr int brief_lines = 40;
+
+int lines_of(const std::string& text) {
+    return static_cast<int>(std::count(text.begin(), text.end(), '\n'));
+}
+
+std::string text_of(const NamedFigures& table, const Screen& screen) {
+    const Figures figures = for_readers(table.figures);
+    return "\n" + wrapped(table.title, screen.width, 0) + "\n\n" +
+           (has_sentences(figures) ? tools::records(figures, screen.width) : tools::in_width(figures, screen.width));
+}
+
+// The answer, the first picture, and the first findings and the tables that fit.
+std::string brief_of(const std::string& answer, const Result& result, Screen screen) {
+    int left = brief_lines - lines_of(answer) - 2; // less the last lines, which name the rest
+    std::string parts;
+    std::vector<std::string> found;
+    if (!result.pictures.empty()) {
+        constexpr int least = 8;
+        for (int over = 0; parts.empty() || (over > 0 && screen.lines > least);) {
+            screen.lines = std::max(least, screen.lines - over);
+            screen.rows = static_cast<std::size_t>(screen.lines);
+            parts = "\n" + draw(result.pictures[0], screen);
+            over = lines_of(parts) - left;
+        }
+        left -= lines_of(parts);
+    }
+    std::size_t tables = 0;
+    const auto add_findings = [&] {
+        constexpr std::size_t few = 3;
+        for (const std::string& finding : result.found) {
+            found.push_back(finding);
+            if (found.size() <= few && lines_of(items("found", found, screen)) <= left) continue;
+            found.pop_back();
+            break;
+        }
+        left -= lines_of(items("found", found, screen));
+    };
+    if (!parts.empty()) add_findings();
+    for (const NamedFigures& table : result.tables) {
+        const std::string drawn = text_of(table, screen);
+        const bool alone = parts.empty() && !has_sentences(table.figures) && table.figures.rows.size() <= brief_lines;
+        if (lines_of(drawn) > left && !alone) continue;
+        parts += drawn, left -= lines_of(drawn), ++tables;
+    }
+    if (result.pictures.empty()) add_findings();
+    std::string more;
+    const auto count = [&](std::size_t n, const char* what) {
+        if (n > 0) append(more, counted(n, what));
+    };
+    count(result.found.size() - found.size(), "finding");
+    count(result.pictures.size() - std::min<std::size_t>(1, result.pictures.size()), "picture");
+    count(result.tables.size() - tables, "table");
+    append(more, result.notes.empty() ? "the method" : "the method and the limits");
+    return answer + items("found", found, screen) + parts + "\n" +
+           wrapped("--all adds " + more + ".", screen.width, 0) + "\n";
+}
+
+} // namespace
+
 std::string text_of(const Experiment& experiment, const Result& result, Screen screen, bool all) {
-    constexpr std::size_t few_pictures = 2, few_rows = 40, few_records = 4, few_map_rows = 32;
-    if (!all) screen.rows = few_map_rows;
     std::string out = wrapped(std::string(experiment.name) + ": " + std::string(experiment.summary), screen.width, 0) +
                       "\n\n" + wrapped(result.answer, screen.width, 0) + "\n";
+    if (!all) return brief_of(out, result, screen);
     out += items("found", result.found, screen);
-    std::vector<std::string> only_named;
-    for (std::size_t i = 0; i < result.pictures.size(); ++i)
-        if (all || i < few_pictures)
-            out += "\n" + draw(result.pictures[i], screen);
-        else
-            only_named.push_back("picture " + result.pictures[i].name + ": " + result.pictures[i].title);
-    for (const NamedFigures& table : result.tables)
-        if (all || table.figures.rows.size() <= (has_sentences(table.figures) ? few_records : few_rows))
-            out += "\n" + wrapped(table.title, screen.width, 0) + "\n\n" +
-                   (has_sentences(table.figures) ? tools::records(for_readers(table.figures), screen.width)
-                                                 : tools::in_width(for_readers(table.figures), screen.width));
-        else
-            only_named.push_back("table " + table.name + ", " + std::to_string(table.figures.rows.size()) +
-                                 " rows: " + table.title);
-    constexpr std::size_t few_names = 12;
-    if (only_named.size() > few_names) {
-        const std::string rest = std::to_string(only_named.size() - few_names) + " more";
-        only_named.resize(few_names);
-        only_named.push_back(rest);
-    }
-    out += items("with --all", only_named, screen) + "\nmethod: " + wrapped(experiment.details, screen.width, 8) + "\n";
+    for (const Picture& picture : result.pictures) out += "\n" + draw(picture, screen);
+    for (const NamedFigures& table : result.tables) out += text_of(table, screen);
+    out += "\nmethod: " + wrapped(experiment.details, screen.width, 8) + "\n";
     return out + items("expected before the run", result.expected, screen, true) + items("notes", result.notes, screen);
 }
 

@@ -12,11 +12,12 @@ struct Screen {
     bool color = false;      // of 256
     bool true_color = false; // of 16 million
     std::size_t rows = 128;  // of a heat map, at most
+    int lines = 20;          // of curves
 };
 // The screen of stdout. Without a terminal, or with NO_COLOR, it has no colour.
 Screen screen_of_stdout();
 
-// The answer comes first. Without `all`, long tables and all but a few pictures are only named.
+// The answer comes first. Without `all`, as many pictures, tables and findings follow as fit on a screen of 40 lines.
 std::string text_of(const Experiment& experiment, const Result& result, Screen screen, bool all = false);
 
 // pictures: the folder of the SVG files, as in a link. Without it, pictures are drawn in characters.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The report as HTML. The page loads nothing, and escapes all text. Its tables are links to the files in data/.
+// The report as HTML: a card for each question, by lesson, and closed sections below. The page loads nothing, and
+// escapes all text. Long tables are links to the files in data/.
 #include "tools/lab/drawing/render.h"
 #include "tools/lab/drawing/svg.h"
 #include "tools/lab/report/report.h"
@@ -12,11 +13,12 @@ namespace {
 using tools::Cell;
 using tools::Figures;
 
-constexpr std::size_t long_table = 40;   // a table of more rows is only linked
-constexpr std::size_t many_columns = 13; // a table of this many columns or more has smaller letters
+constexpr std::size_t long_table = 16;   // a table of more rows is only linked
+constexpr std::size_t many_columns = 12; // as is a table of this many columns or more
+constexpr std::size_t few_records = 4;   // of a table of sentences that is shown
 constexpr std::size_t few_pictures = 6;  // of an experiment; the others are folded
 
-// Tables may be wider than the text, up to 1,240 pixels. Pictures keep readable letters and scroll on a narrow screen.
+// Tables and pictures keep readable letters, and scroll on a narrow screen.
 constexpr std::string_view style = R"(
 :root { color-scheme: light dark; --ink: #222; --dim: #555; --paper: #fff; --line: #ccc; --box: #f4f4f4;
   --answer: #eef4ea; --link: #0645ad; }
@@ -26,38 +28,54 @@ constexpr std::string_view style = R"(
 }
 body { font: 16px/1.5 sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; color: var(--ink);
   background: var(--paper); overflow-wrap: break-word; }
+nav { display: none; font-size: 13px; line-height: 1.35; } nav a { display: block; text-decoration: none; }
+nav strong { display: block; margin-top: .6rem; }
+@media (min-width: 75rem) {
+  body { max-width: 78rem; display: grid; grid-template-columns: 10rem minmax(0, 1fr); gap: 0 1.5rem; }
+  nav { display: block; position: sticky; top: 1rem; align-self: start; max-height: calc(100vh - 2rem);
+    overflow-y: auto; }
+}
 a { color: var(--link); } h1, h2, h3 { line-height: 1.25; }
-h2 { margin-top: 3rem; border-top: 1px solid var(--line); padding-top: 1rem; }
+h2 { margin: 1.5rem 0 .8rem; }
+.experiment { border-top: 1px solid var(--line); } .experiment > summary { padding: .4rem 0; font-weight: bold; }
 pre { background: var(--box); padding: .6rem; overflow-x: auto; line-height: 1.25; }
 code { background: var(--box); padding: 0 .2em; }
-.cards { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 17rem), 1fr)); gap: 1rem; }
-.card { border: 1px solid var(--line); border-radius: 6px; padding: .8rem; color: inherit; text-decoration: none; }
-.card:hover { border-color: var(--link); } .card h3 { margin: .4rem 0; font-size: 1.05rem; color: var(--link); }
-.card p { margin: 0; }
+.cards { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 17rem), 1fr)); gap: .8rem; }
+.card { border: 1px solid var(--line); border-radius: 6px; padding: .6rem .8rem; color: inherit; text-decoration: none; }
+.card:hover { border-color: var(--link); } .card h3 { margin: .2rem 0; font-size: 1rem; color: var(--link); }
+.card p { margin: 0; font-size: 14px; line-height: 1.4; }
 .card svg { width: 100%; aspect-ratio: 16 / 10; background: #fff; }
 .answer { background: var(--answer); padding: .8rem 1rem; font-size: 1.1rem; }
 figure { margin: 1.5rem 0; } .picture { overflow-x: auto; }
 .picture svg { width: 100%; min-width: 640px; }
 figcaption { margin-bottom: .4rem; font-weight: bold; }
 .made, .file { color: var(--dim); } summary { cursor: pointer; }
-.wide { overflow-x: auto; width: min(1240px, 100vw - 2rem); margin-left: calc((100% - min(1240px, 100vw - 2rem)) / 2); }
+.wide { overflow-x: auto; }
 table { border-collapse: collapse; margin: .5rem 0; font-size: 14px; }
-.wide table { margin-left: max(0px, (100% - 60rem) / 2); }
 th, td { border: 1px solid var(--line); padding: .15rem .5rem; text-align: left; }
 td.number { text-align: right; white-space: nowrap; }
-.many { font-size: 11px; } .many th, .many td { padding: .15rem .3rem; }
 .record { display: grid; grid-template-columns: minmax(4rem, 9rem) 1fr; gap: 0 .8rem;
   border-top: 1px solid var(--line); padding: .5rem 0; margin: 0; }
 .record dt { color: var(--dim); } .record dd { margin: 0; min-width: 0; }
 .error { color: #d33; font-weight: bold; }
 )";
 
-// Each card shows the first picture of its section, which is in the page only once.
-constexpr std::string_view thumbnails = R"(<script>
+// Each card shows the first picture of its section, which is in the page only once. A link to a section opens it.
+constexpr std::string_view script = R"(<script>
 for (const card of document.querySelectorAll(".card")) {
   const picture = document.querySelector(card.getAttribute("href") + " svg");
   if (picture) card.prepend(picture.cloneNode(true));
 }
+const open = () => {
+  const section = document.getElementById(location.hash.slice(1));
+  if (section && section.tagName === "DETAILS") {
+    section.open = true;
+    section.scrollIntoView();
+  }
+};
+addEventListener("hashchange", open);
+for (const link of document.querySelectorAll("nav a, .card")) link.addEventListener("click", () => setTimeout(open));
+open();
 </script>
 )";
 
@@ -111,8 +129,7 @@ std::string words_of(const std::string& column) {
 }
 
 std::string rows_html(const Figures& figures) {
-    const char* many = figures.columns.size() >= many_columns ? " class=\"many\"" : "";
-    std::string out = "<div class=\"wide\"><table" + std::string(many) + ">\n<tr>";
+    std::string out = "<div class=\"wide\"><table>\n<tr>";
     for (const std::string& column : figures.columns) out += "<th>" + words_of(column) + "</th>";
     out += "</tr>\n";
     for (const auto& row : figures.rows) {
@@ -138,12 +155,14 @@ std::string records_html(const Figures& figures) {
 
 std::string table_html(const Experiment& experiment, const NamedFigures& table) {
     const std::size_t rows = table.figures.rows.size();
-    const bool whole = rows <= long_table;
+    const bool sentences = has_sentences(table.figures),
+               whole = rows <= (sentences ? few_records : long_table) &&
+                       (sentences || table.figures.columns.size() < many_columns);
     const Figures figures = whole ? for_readers(table.figures) : Figures{};
     return "<h3>" + prose(table.title) + "</h3>\n" +
-           (!whole                   ? std::string()
-            : has_sentences(figures) ? records_html(figures)
-                                     : rows_html(figures)) +
+           (!whole      ? std::string()
+            : sentences ? records_html(figures)
+                        : rows_html(figures)) +
            csv_link(file_stem(experiment, table.name),
                     whole ? "These numbers as CSV" : std::to_string(rows) + " rows as CSV");
 }
@@ -164,23 +183,57 @@ std::string pictures_html(const Experiment& experiment, std::span<const Picture>
     return pictures.size() > few_pictures ? out + "</details>\n" : out;
 }
 
-// A card for each question: its picture, the question and the answer.
-std::string answers(std::span<const Outcome> outcomes) {
-    std::string out = "<section id=\"answers\">\n<h2>Questions and answers</h2>\n<div class=\"cards\">\n";
+// The outcomes by lesson; those of no lesson come last, without a title.
+struct Chapter {
+    std::string title;
+    std::vector<const Outcome*> outcomes = {};
+};
+std::vector<Chapter> chapters_of(std::span<const Outcome> outcomes) {
+    std::vector<Chapter> chapters;
+    for (const Lesson& lesson : lessons()) chapters.push_back({std::string(lesson.title)});
+    chapters.emplace_back();
     for (const Outcome& outcome : outcomes) {
-        const std::string name = escaped_html(outcome.experiment->name);
-        out += "<a class=\"card\" href=\"#" + name + "\"><h3>" + prose(outcome.experiment->summary) + "</h3><p>" +
-               (outcome.error.empty() ? prose(outcome.result.answer) : "<span class=\"error\">No result.</span>") +
-               "</p></a>\n";
+        std::size_t at = 0;
+        while (at < lessons().size() && !std::ranges::count(lessons()[at].experiments, outcome.experiment)) ++at;
+        chapters[at].outcomes.push_back(&outcome);
     }
-    return out + "</div>\n</section>\n";
+    std::erase_if(chapters, [](const Chapter& chapter) { return chapter.outcomes.empty(); });
+    return chapters;
+}
+
+std::string contents(const std::vector<Chapter>& chapters) {
+    std::string out = "<nav>\n";
+    for (const Chapter& chapter : chapters) {
+        if (!chapter.title.empty()) out += "<strong>" + prose(chapter.title) + "</strong>\n";
+        for (const Outcome* outcome : chapter.outcomes)
+            out += "<a href=\"#" + escaped_html(outcome->experiment->name) + "\">" +
+                   escaped_html(outcome->experiment->name) + "</a>\n";
+    }
+    return out + "</nav>\n";
+}
+
+// A card for each question: its picture, the question and the answer.
+std::string answers(const std::vector<Chapter>& chapters) {
+    std::string out = "<section id=\"answers\">\n";
+    for (const Chapter& chapter : chapters) {
+        if (!chapter.title.empty()) out += "<h2>" + prose(chapter.title) + "</h2>\n";
+        out += "<div class=\"cards\">\n";
+        for (const Outcome* outcome : chapter.outcomes)
+            out +=
+                "<a class=\"card\" href=\"#" + escaped_html(outcome->experiment->name) + "\"><h3>" +
+                prose(outcome->experiment->summary) + "</h3><p>" +
+                (outcome->error.empty() ? prose(outcome->result.answer) : "<span class=\"error\">No result.</span>") +
+                "</p></a>\n";
+        out += "</div>\n";
+    }
+    return out + "</section>\n";
 }
 
 std::string section(const Outcome& outcome) {
     const Experiment& experiment = *outcome.experiment;
     const Result& result = outcome.result;
-    std::string out =
-        "<section id=\"" + escaped_html(experiment.name) + "\">\n<h2>" + prose(experiment.summary) + "</h2>\n";
+    std::string out = "<details class=\"experiment\" id=\"" + escaped_html(experiment.name) + "\"><summary>" +
+                      prose(experiment.summary) + "</summary>\n";
     if (outcome.error.empty()) {
         out += "<p class=\"answer\">" + prose(result.answer) + "</p>\n" + list("In numbers", "found", result.found);
         out += pictures_html(experiment, result.pictures);
@@ -192,7 +245,7 @@ std::string section(const Outcome& outcome) {
            escaped_html(outcome.command) + "</pre>\n" +
            list("Expected before the run", "expected", result.expected, "ol") + list("Notes", "notes", result.notes);
     return out + "<p>It took " + tools::fixed_text(outcome.seconds, 1) +
-           " s.</p>\n</details>\n<p><a href=\"#answers\">All questions</a></p>\n</section>\n";
+           " s.</p>\n</details>\n<p><a href=\"#answers\">All questions</a></p>\n</details>\n";
 }
 
 } // namespace
@@ -220,13 +273,16 @@ std::string page_html(std::span<const Outcome> outcomes, const Setting& setting)
     std::string out = "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" "
                       "content=\"width=device-width\">\n<title>" +
                       std::string(page_title) + "</title>\n<style>" + std::string(style) +
-                      "</style>\n</head>\n<body>\n<h1>" + std::string(page_title) + "</h1>\n";
+                      "</style>\n</head>\n<body>\n";
+    const std::vector<Chapter> chapters = chapters_of(outcomes);
+    out += contents(chapters) + "<main>\n<h1>" + std::string(page_title) + "</h1>\n";
     for (const std::string& text : introduction(outcomes.size(), setting)) out += paragraph(text);
-    out += answers(outcomes);
-    for (const Outcome& outcome : outcomes) out += section(outcome);
+    out += answers(chapters) + "<h2>The numbers behind the answers</h2>\n";
+    for (const Chapter& chapter : chapters)
+        for (const Outcome* outcome : chapter.outcomes) out += section(*outcome);
     return out + "<section>\n<h2>How this page was made</h2>\n<pre>" +
            escaped_html(setting.command + "\n\n" + setting.machine + "\n" + setting.versions) + "</pre>\n</section>\n" +
-           std::string(thumbnails) + "</body>\n</html>\n";
+           "</main>\n" + std::string(script) + "</body>\n</html>\n";
 }
 
 } // namespace ordo::lab

@@ -60,8 +60,8 @@ const Asked& best_of(const std::vector<Asked>& all) {
 std::vector<Asked> bases_of(const std::vector<Group>& groups, const std::string& encoding, const std::string& key) {
     std::vector<Asked> all;
     for (const Group& group : groups) {
-        if (!is_of(group, encoding) || group.name.find("columns=") != group.name.npos ||
-            group.name.find("keep=") != group.name.npos)
+        if (!is_of(group, encoding) || group.spec.find("columns=") != group.spec.npos ||
+            group.spec.find("keep=") != group.spec.npos)
             continue;
         const std::size_t at = group.spec.find(key + "=");
         const double base = at == group.spec.npos ? 10000 : std::strtod(&group.spec[at + key.size() + 1], nullptr);
@@ -159,7 +159,7 @@ Result run_concat(const Request&) {
              "width, positions in columns of their own lose, over adding: {}.",
              told_of);
     result.pictures = {
-        {"columns", "Loss with positions in columns of their own", "columns for positions", "nats per token", curves}};
+        {"losses", "Loss with positions in columns of their own", "columns for positions", "nats per token", curves}};
     result.tables = {
         {"columns", "Sinusoidal positions added to all columns, or alone in the last", std::move(figures)}};
     return result;
@@ -169,7 +169,7 @@ Result run_concat(const Request&) {
 
 const Experiment base_experiment{
     .name = "base",
-    .summary = "Why 10000? What does another base (theta) do to RoPE and to sinusoidal positions?",
+    .summary = "Why 10000? What does another base (theta) do to RoPE?",
     .details =
         "Recorded runs of models that differ in the base alone, from 100 to 10 million: the loss in and beyond the "
         "trained length, with intervals over seeds and documents.",
@@ -178,7 +178,7 @@ const Experiment base_experiment{
 
 const Experiment concat_experiment{
     .name = "concat",
-    .summary = "Why are positions added to word vectors, and not concatenated with them?",
+    .summary = "Why add positions to words, and not concatenate them?",
     .details =
         "Recorded runs of models of equal width: sinusoidal positions added to all columns, or alone in the last "
         "columns, which the word leaves free.",

@@ -57,6 +57,47 @@ std::string advice_of(const Extension& one) {
         level, figure(early.mean, 2), margin(early.half), methods[best].name, most_multiple, better_or_not(early));
 }
 
+// Dynamic NTK with a cache that is filled token by token: each row has the angles of the text's length at that time.
+class Growing final : public Encoding {
+public:
+    Growing(const std::string& spec, const Dims& dims, int positions)
+        : rope_(std::move(make_encodings(spec, dims).front())) {
+        for (int length = 0; length <= positions; ++length)
+            by_length_.push_back(rope_->at_length(length, length).instead);
+    }
+    std::string spec() const override { return "growing"; }
+    void rotate(View x, const HeadRows& rows) const override {
+        for (int i = 0; i < x.rows; ++i) {
+            HeadRows one = rows;
+            one.positions = rows.positions.subspan(i, 1);
+            const Encoding* version = by_length_[static_cast<std::size_t>(rows.positions[i]) + 1].encoding.get();
+            (version ? *version : *rope_).rotate({x.row(i), 1, x.cols, x.stride}, one);
+        }
+    }
+
+private:
+    std::unique_ptr<Encoding> rope_;
+    std::vector<OwnEncoding> by_length_; // without an encoding: rope_
+};
+
+// The extra cost of the last tokens under such a cache, over angles of the whole length.
+Figures caches_of(const Extension& one, const Text& held, const Request& request) {
+    Figures figures{{"model", "of_trained", "nats_more", "half", "verdict"}, {}, 3};
+    const Model plain = Model::load(one.file.file);
+    const std::vector<tools::Document> documents = long_documents(held, plain, request.quick ? 3 : 1000);
+    for (const int multiple : {2, 4, most_multiple}) {
+        request.progress(told("{} with a cache of dynamic at {}x", one.file.name, multiple));
+        const int length = multiple * one.file.context;
+        const Model growing =
+            Model::load(one.file.file, std::make_unique<Growing>(spec_of(one.file, methods[dynamic], 1),
+                                                                 blueprint_of(plain).dims(), length));
+        const AtLength mixed = measure(growing, documents, one.file.context, length);
+        const Mean more = paired(mixed.last, one.fitted.at({dynamic, multiple}).last);
+        add_row(figures, one.file.name, multiple, more, better_or_not(more));
+    }
+    return figures;
+}
+
 Picture picture_of(const Extension& one, bool fitted) {
     Curves curves{.log_x = true, .log_y = true};
     Names names;
@@ -147,15 +188,17 @@ Result run(const Request& request) {
         for (const int multiple : {2, 8}) result.found.push_back(ranking_of(all.back(), multiple));
     }
     judge(all, result);
+    Figures caches = caches_of(all[0], held, request);
     result.answer = told("Without scaling, perplexity rises from {} to {} at {} times the trained length. {} {}",
                          figure(std::exp(all[0].fitted.at({none, 1}).last.mean())),
                          figure(std::exp(all[0].fitted.at({none, most_multiple}).last.mean())), most_multiple,
                          ranking_of(all[0], most_multiple), advice_of(all[0]));
-    result.tables = {{"factors", "Perplexity of the last tokens by method and factor, at 1 to 8 trained lengths",
-                      std::move(factors)},
-                     {"lengths",
-                      "Perplexity by length and method, and the extra cost of the last tokens over no scaling",
-                      std::move(figures)}};
+    result.tables = {
+        {"factors", "Perplexity of the last tokens by method and factor, at 1 to 8 trained lengths",
+         std::move(factors)},
+        {"caches", "Dynamic NTK with keys that were cached at earlier lengths: the extra cost", std::move(caches)},
+        {"lengths", "Perplexity by length and method, and the extra cost of the last tokens over no scaling",
+         std::move(figures)}};
     result.notes = {told("factor: \"of the length\" is the window over the trained length, and 8 is the same at every "
                          "length. dynamic "
                          "(factor 2) follows the length by itself. p-rope (keep=0.75: the slowest quarter of the pairs "
@@ -176,7 +219,7 @@ Result run(const Request& request) {
 
 const Experiment extension_experiment{
     .name = "extension",
-    .summary = "How far does scaling RoPE's frequencies help without training?",
+    .summary = "How far does scaling RoPE help without training?",
     .details =
         "Perplexity of the shipped RoPE weights at 1 to 8 times their trained length: without scaling, and with "
         "linear, ntk, yarn, Llama 3's scaling, dynamic and p-RoPE, on the same tokens, with intervals over documents. "

@@ -13,6 +13,8 @@ Costs by_document(const Vector& values, const std::vector<int>& documents) {
     return out;
 }
 
+} // namespace
+
 std::string spec_of(const Trained& file, const Method& method, int factor) {
     // A spec without parameters has no colon yet.
     std::string suffix = method.suffix;
@@ -21,8 +23,6 @@ std::string spec_of(const Trained& file, const Method& method, int factor) {
     if (!suffix.empty() && file.encoding.find(':') == std::string::npos) suffix[0] = ':';
     return file.encoding + suffix;
 }
-
-} // namespace
 
 AtLength measure(const Model& model, std::span<const tools::Document> documents, int trained, int length) {
     const WindowPlan plan{.lengths = {trained, most_multiple * trained}, .step = trained, .tail = trained / 2};

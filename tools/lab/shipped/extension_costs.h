@@ -24,7 +24,7 @@ inline constexpr Method methods[] = {
     {"dynamic", ",scaling=dynamic,factor=2", false},
     {"p-rope", ",keep=0.75", false},
 };
-inline constexpr std::size_t none = 0, linear = 1, ntk = 2, yarn = 3, p_rope = 6;
+inline constexpr std::size_t none = 0, linear = 1, ntk = 2, yarn = 3, dynamic = 5, p_rope = 6;
 
 // Nats of documents: a sum and a count for each document.
 struct Costs {
@@ -48,7 +48,9 @@ Mean paired(const Costs& over, const Costs& under);
 // The weights that were trained with rope, unscaled. Throws Error if there are none, and for other files that --model
 // names, unless those have another use.
 std::vector<Trained> rotary_models(const Request& request, bool others_too = false);
-// The file with a method's scaling.
+// The trained spec with a method's scaling.
+std::string spec_of(const Trained& file, const Method& method, int factor);
+// The file with it.
 Model load(const Trained& file, const Method& method, int factor);
 // The documents with at least the longest length, at most `most`. Throws Error(usage) if they are fewer than two.
 std::vector<tools::Document> long_documents(const Text& held, const Model& model, std::size_t most);

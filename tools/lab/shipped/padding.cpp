@@ -118,7 +118,7 @@ Result run(const Request& request) {
 
 const Experiment padding_experiment{
     .name = "padding",
-    .summary = "Does left padding change the output, and are a mask and position ids needed?",
+    .summary = "Does left padding need a mask and position ids?",
     .details = "Pads in front of prompts, with and without a mask, and with positions that begin at the pads or at the "
                "prompt, under each encoding: the total variation of the next word's distribution.",
     .options = {"model", "corpus"},

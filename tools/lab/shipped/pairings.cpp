@@ -161,7 +161,7 @@ Result run(const Request& request) {
 
 const Experiment pairings_experiment{
     .name = "pairings",
-    .summary = "Is rotate_half a bug? Do the two RoPE layouts, rotate_half and interleaved, give the same model?",
+    .summary = "Is rotate_half a bug? Why are there two RoPE layouts?",
     .details = "One file of RoPE weights with its rows as trained and permuted, each read with neighbouring and with "
                "half-way pairs: logits, loss by position, text. Su et al. 2021, arXiv 2104.09864.",
     .options = {"model", "corpus"},

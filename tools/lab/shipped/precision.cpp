@@ -156,7 +156,7 @@ Result run(const Request& request) {
 
 const Experiment precision_experiment{
     .name = "precision",
-    .summary = "Can RoPE's positions and angles be computed in bf16 or f16?",
+    .summary = "Can RoPE's angles be computed in bf16 or f16?",
     .details = "The error of an angle by position in f32, f16 and bf16, and the loss of RoPE weights whose windows end "
                "at positions 256, 1,024 and 4,096, with angles, positions, or sines and cosines rounded.",
     .options = {"model", "corpus"},

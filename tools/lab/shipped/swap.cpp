@@ -158,7 +158,7 @@ Result run(const Request& request) {
 
 const Experiment swap_experiment{
     .name = "swap",
-    .summary = "What happens if weights trained with one encoding run with another?",
+    .summary = "What if weights run with another encoding?",
     .details = "Every shipped weight file runs with its own encoding, with those of the other files and with every "
                "registered encoding; the loss on held-out text is compared. Pairs that cannot run are listed.",
     .options = {"model", "corpus"},

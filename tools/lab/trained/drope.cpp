@@ -197,7 +197,7 @@ Result run(const Request& request) {
 
 const Experiment drope_experiment{
     .name = "drope",
-    .summary = "Can a model drop its encoding after training, and read longer texts?",
+    .summary = "Can a model drop its encoding after training?",
     .details =
         "The rope weights go on without an encoding for 1, 2 and 5 % of their tokens, next to the same tokens with "
         "rope, that with yarn, and no encoding from the start, at 1, 2, 4 and 8 times the trained length. Gelberg "

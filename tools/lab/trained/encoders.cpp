@@ -9,7 +9,7 @@ namespace encoders_file {
 Result run(const Request& request) {
     const LettersBefore task{.length = 24, .steps = request.quick ? 300 : 600, .mask = Mask::bidirectional};
     const GridPlan plan{{task.recipe()},
-                        request.encodings("none;alibi;t5;rope;xpos;learned"),
+                        request.encodings("none;alibi;t5;rope;rope+alibi;xpos;learned"),
                         request.integer("seeds", request.quick ? 2 : 3)};
     const auto grid =
         train_grid<double>(plan, request.seed, request.progress, [&](const Model& model, const GridCell& cell) {
@@ -58,7 +58,7 @@ Result run(const Request& request) {
 
 const Experiment encoders_experiment{
     .name = "encoders",
-    .summary = "Can ALiBi, xPos or RoPE be used in an encoder, which has no causal mask?",
+    .summary = "Can ALiBi, xPos or RoPE be used in an encoder?",
     .details = "Small bidirectional models, trained in this run to repeat the letter before each letter. An encoding "
                "that knows only how far a token is cannot. 3 seeds; --encodings names other encodings.",
     .options = {"seeds", "encodings"},

@@ -102,7 +102,7 @@ Result run(const Request& request) {
 
 const Experiment integers_experiment{
     .name = "integers",
-    .summary = "Why not add the position itself as an integer, its binary digits, or a number from 0 to 1?",
+    .summary = "Why not add the integer, its digits, or a fraction?",
     .details =
         "Small models, trained in this run to repeat the letter three places before, with the plain position, its "
         "fraction of the length and its binary digits, against sinusoidal, RoPE and none; at the trained length "

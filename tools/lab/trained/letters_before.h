@@ -24,16 +24,18 @@ struct LettersBefore {
         });
         return recipe;
     }
-    // The share of right letters in texts of a length; of those that stand beyond `from`.
-    double right(const Model& model, std::uint64_t seed, int at_length, int from = 0) const {
+    // The share of right letters in texts of a length; of those that stand beyond `from`. Positions count from `shift`.
+    double right(const Model& model, std::uint64_t seed, int at_length, int from = 0, int shift = 0) const {
         Session session(model, {.capacity = at_length, .chunk = at_length});
         std::vector<Token> tokens(at_length);
+        std::vector<int> positions(at_length);
+        std::iota(positions.begin(), positions.end(), shift);
         int right = 0, all = 0;
         for (std::uint64_t text = 0; text < 32; ++text) {
             const Random random(seed, (std::uint64_t{1} << 40) + text); // training never comes so far
             for (int i = 0; i < at_length; ++i) tokens[i] = static_cast<Token>(random.below(i, letters));
             session.rewind(0);
-            session.feed_all(tokens, {}, [&](int first, View logits) {
+            session.feed_all(tokens, {.positions = positions}, [&](int first, View logits) {
                 for (int i = 0; i < logits.rows; ++i) {
                     if (first + i < std::max(places, from)) continue;
                     const auto row = row_span(logits, i);

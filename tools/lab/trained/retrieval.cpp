@@ -130,7 +130,7 @@ Result run(const Request& request) {
 
 const Experiment retrieval_experiment{
     .name = "retrieval",
-    .summary = "Can a model find a hidden word, at any depth and in texts longer than the trained ones?",
+    .summary = "Can a model find a hidden word in a long text?",
     .details =
         "A small model for each encoding and seed learns to find a word by its key in the shipped held-out text: one "
         "hidden word (passkey), or one of three (needle). It is tested in texts of 1, 2, 4 and 8 times the trained "

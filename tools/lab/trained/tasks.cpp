@@ -154,7 +154,7 @@ Result run(const Request& request) {
 
 const Experiment tasks_experiment{
     .name = "tasks",
-    .summary = "Which encodings solve longer tasks than they were trained on?",
+    .summary = "Which encodings solve longer tasks than in training?",
     .details = "A small model for each encoding and seed learns to copy, reverse, recall, add, and find a parity, "
                "until it solves the task or its steps are over. Then it is tested at 1 to 4 times the trained length. "
                "After Kazemnejad et al. 2023, arXiv 2305.19466. The RoPE of that paper rotates a quarter of each head, "

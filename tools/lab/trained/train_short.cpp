@@ -125,7 +125,7 @@ Result run(const Request& request) {
 
 const Experiment train_short_experiment{
     .name = "train-short",
-    .summary = "Is ALiBi, trained on short texts, as good as sinusoids trained on texts twice as long?",
+    .summary = "Is ALiBi on short texts as good as waves on long ones?",
     .details = "Small models trained in this run: ALiBi, sinusoids, RoPE and T5's bias, each at L and at 2 L, with the "
                "same number of tokens in a step, all measured in windows of 2 L; time and memory of a training step. "
                "The claim is from Press, Smith and Lewis 2022, arXiv 2108.12409.",
