@@ -1,14 +1,4 @@
 // SPDX-License-Identifier: MIT
-// Transformer-XL's relative positions: projected sinusoids of the distance, and two trained vectors u and v that act as
-// queries.
-//   score(i, j) = (q_i . k_j + u_h . k_j + (q_i + v_h) . r_h(p_i - p_j)) * scale
-//   r(t) = W s(t),  s(t) = [sin(t w_0) .. sin(t w_(n-1)), cos(t w_0) .. cos(t w_(n-1))],  w_k = 10000^(-k/n)
-//   n = width/2
-// Each layer has projection W [n_heads * d_head, width], and u and v [n_heads, d_head]; r_h are rows h of r. Dai et al.
-// 2019, arXiv 1901.02860, section 3.3. Distances are looked up directly: there is no "relative shift".
-//
-// ROTATE adds u to the queries, so that q.k holds both content terms; BIAS reads q + u. prepare() computes r of all
-// distances once for each layer. Farther tiles compute their own, by the same sums.
 #include "core/error.h"
 #include "core/parallel.h"
 #include "encoding/base/projection.h"
@@ -19,8 +9,17 @@
 #include <cmath>
 
 namespace ordo {
+
+const EncodingInfo transformer_xl_encoding = {
+    .name = "transformer-xl",
+    .summary = "multiplies queries with projected sinusoids of the distance, and adds trained biases",
+    .paper = "Dai et al. 2019, arXiv 1901.02860",
+    .formula = "score(i, j) = ((q_i + u_h) . k_j + (q_i + v_h) . r_h(p_i - p_j)) * scale\n"
+               "r(t) = W s(t),  s(t) = [sin(t w_k) .., cos(t w_k) ..],  w_k = 10000^(-2k/width)",
+    .make = transformer_xl_file::make,
+};
+
 namespace transformer_xl_file {
-namespace {
 
 constexpr std::size_t max_table_floats = std::size_t{1} << 26; // 256 MiB, in all layers
 constexpr int ahead = 64;            // later keys in a causal model, which a tile may compute and then mask
@@ -62,6 +61,9 @@ Tile part_of(Tile tile, int top, int n_queries, int left, int n_keys) {
     return tile;
 }
 
+// Section 3.3. Distances are looked up directly: there is no "relative shift". ROTATE adds u to the queries, so that
+// q.k holds both content terms; BIAS reads q + u. prepare() computes r of all distances once for each layer. Farther
+// tiles compute their own, by the same sums.
 class TransformerXl final : public RegisteredEncoding {
 public:
     using RegisteredEncoding::RegisteredEncoding;
@@ -212,16 +214,9 @@ private:
     Tensor sinusoids_;             // of all of them
 };
 
-} // namespace
+std::unique_ptr<RegisteredEncoding> make(const Dims& dims) {
+    return make_registered<TransformerXl>(dims);
+}
+
 } // namespace transformer_xl_file
-
-const EncodingInfo transformer_xl_encoding = {
-    .name = "transformer-xl",
-    .summary = "multiplies queries with projected sinusoids of the distance, and adds trained biases",
-    .paper = "Dai et al. 2019, arXiv 1901.02860",
-    .formula = "score(i, j) = ((q_i + u_h) . k_j + (q_i + v_h) . r_h(p_i - p_j)) * scale\n"
-               "r(t) = W s(t),  s(t) = [sin(t w_k) .., cos(t w_k) ..],  w_k = 10000^(-2k/width)",
-    .make = make_registered<transformer_xl_file::TransformerXl>,
-};
-
 } // namespace ordo
