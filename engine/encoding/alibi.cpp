@@ -1,14 +1,4 @@
 // SPDX-License-Identifier: MIT
-// ALiBi, attention with linear biases: a score falls with the distance, at a slope that each head has.
-//   score(i, j) += -m_h f(|p_i - p_j|),  after the 1/sqrt(d_head) scale, which does not apply to the bias
-//   m_h = 2^(-max (h+1)/n), h = 0 .. n-1, for n heads, a power of two
-// For another n, let p be the power of two below it: the slopes are those of p heads, followed by every other slope of
-// 2p heads, 2^(-max (2(h-p)+1)/(2p)). Press, Smith and Lewis 2022, arXiv 2108.12409, and their code. max is MPT's
-// alibi_bias_max. scale multiplies all slopes: Falcon has 1/sqrt(d_head), as it scales the bias with the scores. ALiBi
-// has f(D) = D. The alternatives are f(D) = D^power, up to 2, KERPLE's power kernel (Chi et al. 2022, arXiv
-// 2205.09921); f(D) = 1 - exp(-D / length), which approaches 1; and f(D) = exp(D / length) - 1. With trained=yes m_h is
-// the tensor slopes [n_heads] of each layer, and training starts at the slopes above. Distances are integers, so they
-// stay exact at positions past 2^24.
 #include "core/error.h"
 #include "encoding/base/distance_bias.h"
 #include "kernels/kernels.h"
@@ -17,9 +7,25 @@
 #include <cmath>
 
 namespace ordo {
-namespace alibi_file {
-namespace {
 
+const EncodingInfo alibi_encoding = {
+    .name = "alibi",
+    .summary = "lowers scores in proportion to the distance, with a slope for each head",
+    .paper = "Press et al. 2022, arXiv 2108.12409",
+    .formula = "score(i, j) = q_i . k_j * scale - m_h |p_i - p_j|^power\n"
+               "penalty=exponential: - m_h (1 - exp(-|p_i - p_j| / length))\n"
+               "penalty=growing: - m_h (exp(|p_i - p_j| / length) - 1), at most 1e30 m_h\n"
+               "scale = 1/sqrt(d_head), or the model's own; the bias is not multiplied by it\n"
+               "m_h = 2^(-max (h+1)/n) for head h of n, a power of two; in between as published",
+    .make = alibi_file::make,
+};
+
+namespace alibi_file {
+
+// m_h for n heads, no power of two, and p, the power of two below n: the slopes of p heads, followed by every other
+// slope of 2p heads, 2^(-max (2(h-p)+1)/(2p)), as in the authors' code. max is MPT's alibi_bias_max. Falcon has a
+// scale of 1/sqrt(d_head). D^power is KERPLE's power kernel (Chi et al. 2022, arXiv 2205.09921). Distances are
+// integers, so they stay exact at positions past 2^24.
 class Alibi final : public DistanceBias {
 public:
     using DistanceBias::DistanceBias;
@@ -93,19 +99,9 @@ private:
     std::vector<double> slopes_; // of each head; the initial values where they are trained
 };
 
-} // namespace
+std::unique_ptr<RegisteredEncoding> make(const Dims& dims) {
+    return make_registered<Alibi>(dims);
+}
+
 } // namespace alibi_file
-
-const EncodingInfo alibi_encoding = {
-    .name = "alibi",
-    .summary = "lowers scores in proportion to the distance, with a slope for each head",
-    .paper = "Press et al. 2022, arXiv 2108.12409",
-    .formula = "score(i, j) = q_i . k_j * scale - m_h |p_i - p_j|^power\n"
-               "penalty=exponential: - m_h (1 - exp(-|p_i - p_j| / length))\n"
-               "penalty=growing: - m_h (exp(|p_i - p_j| / length) - 1), at most 1e30 m_h\n"
-               "scale = 1/sqrt(d_head), or the model's own; the bias is not multiplied by it\n"
-               "m_h = 2^(-max (h+1)/n) for head h of n, a power of two; in between as published",
-    .make = make_registered<alibi_file::Alibi>,
-};
-
 } // namespace ordo

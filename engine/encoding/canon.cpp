@@ -7,8 +7,19 @@
 #include <cmath>
 
 namespace ordo {
+
+const EncodingInfo canon_encoding = {
+    .name = "canon",
+    .summary = "mixes each token's row with the rows of the three tokens before it",
+    .paper = "Allen-Zhu 2025, arXiv 2512.17351",
+    .formula =
+        "h_t -> h_t + sum over m < kernel of w_m h_(t-m), by columns, of the normalised input of attention (a) or of\n"
+        "the feed-forward part (c), with weights of each layer\n"
+        "smear: x_t -> x_t + scale sigmoid(gate . x_t) x_(t-1), of the embedding; the gate reads 12 columns",
+    .make = canon_file::make,
+};
+
 namespace canon_file {
-namespace {
 
 enum class Where { both, attention, feed_forward, smear };
 
@@ -125,18 +136,9 @@ private:
     int kernel_ = 4;
 };
 
-} // namespace
+std::unique_ptr<RegisteredEncoding> make(const Dims& dims) {
+    return make_registered<Canon>(dims);
+}
+
 } // namespace canon_file
-
-const EncodingInfo canon_encoding = {
-    .name = "canon",
-    .summary = "mixes each token's row with the rows of the three tokens before it",
-    .paper = "Allen-Zhu 2025, arXiv 2512.17351",
-    .formula =
-        "h_t -> h_t + sum over m < kernel of w_m h_(t-m), by columns, of the normalised input of attention (a) or of\n"
-        "the feed-forward part (c), with weights of each layer\n"
-        "smear: x_t -> x_t + scale sigmoid(gate . x_t) x_(t-1), of the embedding; the gate reads 12 columns",
-    .make = make_registered<canon_file::Canon>,
-};
-
 } // namespace ordo

@@ -1,23 +1,28 @@
 // SPDX-License-Identifier: MIT
-// Contextual position encoding: the position of a key is the number of keys after it that the query finds relevant.
-//   g_j = sigmoid(s_j),  p_j = min(g_j + g_(j+1) + .. + g_last, positions - 1)
-//   s_j += z(p_j),  z(p) between z_floor(p) and z_ceil(p) by p's fraction,  z = W q
-// for one query q, unscaled, and the scaled scores s of the keys that it sees. The weight W [positions, d_head] of a
-// layer is shared by its heads. Golovneva et al. 2024, arXiv 2405.18719, eq. 3 to 5 and listing. The count is over the
-// keys of the row, whatever their position ids. Once the count is full, all earlier keys share one position, and no
-// gates are computed for them.
-//   dL/dg_k = sum over j <= k of dL/ds_j (z_(floor+1) - z_floor), for keys j below the last position
 #include "encoding/base/key_count.h"
 #include "encoding/base/registered.h"
 #include "encoding/base/relative.h"
 #include "kernels/kernels.h"
 
 namespace ordo {
+
+const EncodingInfo cope_encoding = {
+    .name = "cope",
+    .summary = "counts the keys that a query finds relevant, and scores by that count",
+    .paper = "Golovneva et al. 2024, arXiv 2405.18719",
+    .formula = "score_j += z(p_j),  p_j = min(sum of sigmoid(score) from j to the row's end, positions - 1)\n"
+               "z(p) = q . W[p], between whole positions by the fraction",
+    .make = cope_file::make,
+};
+
 namespace cope_file {
-namespace {
 
 constexpr int most_positions = 8192; // their products are on the stack
 
+// Eq. 3 to 5 and the listing, for the scaled scores of the keys that a query sees, and the unscaled query. A layer's
+// heads share W. Keys are counted in the row, whatever their position ids. Once the count is full, all earlier keys
+// share one position, and no gates are computed for them.
+//   dL/dg_k = sum over j <= k of dL/ds_j (z_(floor+1) - z_floor), for keys j below the last position
 class Cope final : public RegisteredEncoding {
 public:
     using RegisteredEncoding::RegisteredEncoding;
@@ -104,16 +109,9 @@ private:
     std::vector<TurnedRows> turned_; // weight of each layer, transposed
 };
 
-} // namespace
+std::unique_ptr<RegisteredEncoding> make(const Dims& dims) {
+    return make_registered<Cope>(dims);
+}
+
 } // namespace cope_file
-
-const EncodingInfo cope_encoding = {
-    .name = "cope",
-    .summary = "counts the keys that a query finds relevant, and scores by that count",
-    .paper = "Golovneva et al. 2024, arXiv 2405.18719",
-    .formula = "score_j += z(p_j),  p_j = min(sum of sigmoid(score) from j to the row's end, positions - 1)\n"
-               "z(p) = q . W[p], between whole positions by the fraction",
-    .make = make_registered<cope_file::Cope>,
-};
-
 } // namespace ordo

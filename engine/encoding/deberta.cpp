@@ -1,19 +1,25 @@
 // SPDX-License-Identifier: MIT
-// Disentangled attention has three terms: content to content, content to position (c2p), and position to content (p2c).
-//   score(i, j) = f (q_i . k_j + q_i . keys[delta(i, j)] + k_j . queries[delta(j, i)]) * scale
-//   delta(a, b) = clamp(p_a - p_b + span, 0, 2 span - 1),  f = 1/sqrt(1 + number of the position terms in use)
-// Each layer has keys and queries [2 span, n_heads * d_head]. They hold the paper's table of relative positions after
-// its projection, which has no other use. He et al. 2021, arXiv 2006.03654, eq. 4. ROTATE multiplies q with f, and BIAS
-// then reads that q: f keeps the variance of the sum of three terms at that of one.
 #include "encoding/base/relative_vectors.h"
 #include "kernels/kernels.h"
 
 #include <cmath>
 
 namespace ordo {
-namespace deberta_file {
-namespace {
 
+const EncodingInfo deberta_encoding = {
+    .name = "deberta",
+    .summary = "multiplies queries and keys with trained vectors of their distance",
+    .paper = "He et al. 2021, arXiv 2006.03654",
+    .formula = "score(i, j) = f (q_i . k_j + q_i . keys[delta(i, j)] + k_j . queries[delta(j, i)]) * scale\n"
+               "delta(a, b) = clamp(p_a - p_b + span, 0, 2 span - 1),  f = 1/sqrt(1 + terms)",
+    .make = deberta_file::make,
+};
+
+namespace deberta_file {
+
+// Eq. 4: content to content, content to position (c2p), and position to content (p2c). keys and queries hold the
+// paper's table of relative positions after its projection, which has no other use. ROTATE multiplies q with f, and
+// BIAS then reads that q: f keeps the variance of the sum of three terms at that of one.
 class Deberta final : public RelativeVectors {
 public:
     using RelativeVectors::RelativeVectors;
@@ -65,16 +71,9 @@ private:
     Terms terms_ = Terms::both;
 };
 
-} // namespace
+std::unique_ptr<RegisteredEncoding> make(const Dims& dims) {
+    return make_registered<Deberta>(dims);
+}
+
 } // namespace deberta_file
-
-const EncodingInfo deberta_encoding = {
-    .name = "deberta",
-    .summary = "multiplies queries and keys with trained vectors of their distance",
-    .paper = "He et al. 2021, arXiv 2006.03654",
-    .formula = "score(i, j) = f (q_i . k_j + q_i . keys[delta(i, j)] + k_j . queries[delta(j, i)]) * scale\n"
-               "delta(a, b) = clamp(p_a - p_b + span, 0, 2 span - 1),  f = 1/sqrt(1 + terms)",
-    .make = make_registered<deberta_file::Deberta>,
-};
-
 } // namespace ordo

@@ -7,8 +7,17 @@
 #include <cmath>
 
 namespace ordo {
+
+const EncodingInfo dpb_encoding = {
+    .name = "dpb",
+    .summary = "adds the output of a small network for the signed distance",
+    .paper = "Wang et al. 2022, arXiv 2108.00154; Liu et al. 2022, arXiv 2111.09883",
+    .formula = "score(i, j) = q_i . k_j * scale + f_h(z),  z = sign(D) ln(1 + |D|), or D;  D = p_i - p_j\n"
+               "f: `depth` layers of `width` SiLU units and an output for each head, the same in all layers",
+    .make = dpb_file::make,
+};
+
 namespace dpb_file {
-namespace {
 
 constexpr int most_width = 256;
 enum TensorIndex { in_weight, in_bias, out_weight, out_bias, hidden_weight, hidden_bias };
@@ -122,16 +131,9 @@ private:
     bool linear_ = false;
 };
 
-} // namespace
+std::unique_ptr<RegisteredEncoding> make(const Dims& dims) {
+    return make_registered<Dpb>(dims);
+}
+
 } // namespace dpb_file
-
-const EncodingInfo dpb_encoding = {
-    .name = "dpb",
-    .summary = "adds the output of a small network for the signed distance",
-    .paper = "Wang et al. 2022, arXiv 2108.00154; Liu et al. 2022, arXiv 2111.09883",
-    .formula = "score(i, j) = q_i . k_j * scale + f_h(z),  z = sign(D) ln(1 + |D|), or D;  D = p_i - p_j\n"
-               "f: `depth` layers of `width` SiLU units and an output for each head, the same in all layers",
-    .make = make_registered<dpb_file::Dpb>,
-};
-
 } // namespace ordo

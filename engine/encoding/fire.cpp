@@ -1,14 +1,4 @@
 // SPDX-License-Identifier: MIT
-// FIRE, functional interpolation for relative positions. A small network computes the bias from the distance as a
-// fraction of the query's position. Distances in longer sequences therefore fall into the trained range.
-//   score(i, j) += f_h(x),  x = ln(|c| D + 1) / (ln(|c| M + 1) + 1e-6),  D = |p_i - p_j|
-//   M = max(|l| threshold, p_i, p_j)
-//   f_h(x) = out.bias[h] + sum_w out.weight[h, w] relu(in.weight[w] x + in.bias[w])
-// Each layer has c [1], l [1], in.weight [width, 1], in.bias [width], out.weight [n_heads, width], out.bias [n_heads].
-// In a causal model M depends on the query alone. Li et al. 2024, arXiv 2310.04418, and the code of its appendix.
-//
-// Where no position exceeds |l| threshold, M is a constant and the bias a table by distance. Beyond, the bias depends
-// on the query, and is computed from the line segments of f (base/pieces.h).
 #include "encoding/base/consecutive.h"
 #include "encoding/base/distance_bias.h"
 #include "encoding/base/pieces.h"
@@ -19,8 +9,17 @@
 #include <cstdlib>
 
 namespace ordo {
+
+const EncodingInfo fire_encoding = {
+    .name = "fire",
+    .summary = "adds the output of a small network for the distance as a fraction of the position",
+    .paper = "Li et al. 2024, arXiv 2310.04418",
+    .formula = "score(i, j) = q_i . k_j * scale + f_h(ln(|c| D + 1) / ln(|c| M + 1))\n"
+               "D = |p_i - p_j|,  M = max(|l| threshold, p_i, p_j),  f: a layer of `width` ReLU units, of each layer",
+    .make = fire_file::make,
+};
+
 namespace fire_file {
-namespace {
 
 constexpr int most_width = 256;
 constexpr int most_prepared = 1 << 20; // distances
@@ -33,6 +32,9 @@ double number(View tensor, int row = 0, int col = 0) {
     return static_cast<double>(tensor.row(row)[col]);
 }
 
+// Eq. 2, and the code of the appendix: it adds 1e-6 to the divisor. Where no position exceeds |l| threshold, M is a
+// constant and the bias a table by distance. Beyond, the bias depends on the query, and is computed from the line
+// segments of f (base/pieces.h).
 class Fire final : public DistanceBias {
 public:
     using DistanceBias::DistanceBias;
@@ -238,16 +240,9 @@ TableRows Fire::function_rows(const TableRequest& request) const {
                       });
 }
 
-} // namespace
+std::unique_ptr<RegisteredEncoding> make(const Dims& dims) {
+    return make_registered<Fire>(dims);
+}
+
 } // namespace fire_file
-
-const EncodingInfo fire_encoding = {
-    .name = "fire",
-    .summary = "adds the output of a small network for the distance as a fraction of the position",
-    .paper = "Li et al. 2024, arXiv 2310.04418",
-    .formula = "score(i, j) = q_i . k_j * scale + f_h(ln(|c| D + 1) / ln(|c| M + 1))\n"
-               "D = |p_i - p_j|,  M = max(|l| threshold, p_i, p_j),  f: a layer of `width` ReLU units, of each layer",
-    .make = make_registered<fire_file::Fire>,
-};
-
 } // namespace ordo

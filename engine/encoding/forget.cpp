@@ -1,13 +1,4 @@
 // SPDX-License-Identifier: MIT
-// Forget gates, of the forgetting transformer: a score falls by the gates of the tokens between its query and its key.
-//   f_t = sigmoid(w_h . x_t + b_h)                  x_t [d_model]: the normalised input of the layer's attention
-//   score(i, j) += sum over l = j+1 .. i of ln f_l  = c_i - c_j,  c_t = c_(t-1) + ln f_t
-// Each layer has gate.weight w [n_heads, d_model] and gate.bias b [n_heads]. Gates of 1 are no encoding. A constant
-// gate f is ALiBi with the slope -ln f. With a bidirectional mask, the bias is -|c_i - c_j|, from the tokens between
-// the two as well. Lin et al. 2025, arXiv 2503.02130; weights start as in their code, biases at `start`.
-//
-// The state of a token is c_t of each head, stored as two floats with the sum c_t [n_heads, 2]. c grows with the
-// sequence, while the bias needs differences of neighbouring values, for which one float is too inexact.
 #include "core/parallel.h"
 #include "encoding/base/float_pair.h"
 #include "encoding/base/projection.h"
@@ -18,13 +9,27 @@
 #include <cmath>
 
 namespace ordo {
+
+const EncodingInfo forget_encoding = {
+    .name = "forget",
+    .summary = "lowers scores by the forgetting gates of the tokens in between",
+    .paper = "Lin et al. 2025, arXiv 2503.02130",
+    .formula = "score(i, j) = q_i . k_j * scale + sum_{l=j+1..i} ln sigmoid(w_h . x_l + b_h)\n"
+               "x_l: the layer's normed input; kept as a running sum for each head",
+    .make = forget_file::make,
+};
+
 namespace forget_file {
-namespace {
 
 double log_sigmoid(double z) {
     return z < 0 ? z - std::log1p(std::exp(z)) : -std::log1p(std::exp(-z));
 }
 
+// Gates of 1 are no encoding. A constant gate f is ALiBi with the slope -ln f. With a bidirectional mask, the bias is
+// -|c_i - c_j|, from the tokens between the two as well. The weights start as in the authors' code.
+//
+// The state of a token is c_t of each head, as two floats whose sum it is, [n_heads, 2]. c grows with the sequence,
+// while the bias needs differences of neighbouring values, for which one float is too inexact.
 class Forget final : public RegisteredEncoding {
 public:
     using RegisteredEncoding::RegisteredEncoding;
@@ -148,16 +153,9 @@ private:
     };
 };
 
-} // namespace
+std::unique_ptr<RegisteredEncoding> make(const Dims& dims) {
+    return make_registered<Forget>(dims);
+}
+
 } // namespace forget_file
-
-const EncodingInfo forget_encoding = {
-    .name = "forget",
-    .summary = "lowers scores by the forgetting gates of the tokens in between",
-    .paper = "Lin et al. 2025, arXiv 2503.02130",
-    .formula = "score(i, j) = q_i . k_j * scale + sum_{l=j+1..i} ln sigmoid(w_h . x_l + b_h)\n"
-               "x_l: the layer's normed input; kept as a running sum for each head",
-    .make = make_registered<forget_file::Forget>,
-};
-
 } // namespace ordo

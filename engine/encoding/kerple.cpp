@@ -1,21 +1,26 @@
 // SPDX-License-Identifier: MIT
-// KERPLE, kernelised relative positions: a score falls with the distance by a conditionally positive definite kernel
-// whose two parameters each head learns.
-//   log:    score(i, j) -= a ln(1 + b D)      D = |p_i - p_j|
-//   power:  score(i, j) -= a D^b              b = 1 is ALiBi
-//   a = max(r1, 0.01), b = max(r2, 0.01), at most 2 for power;  r1, r2 [n_heads] of each layer
-// Chi et al. 2022, arXiv 2205.09921; the bounds and the initial ranges are those of the authors' code. Outside its
-// bounds a parameter has no gradient, so training starts inside.
 #include "encoding/base/distance_bias.h"
 
 #include <cmath>
 
 namespace ordo {
+
+const EncodingInfo kerple_encoding = {
+    .name = "kerple",
+    .summary = "lowers scores by a kernel of the distance that each head learns",
+    .paper = "Chi et al. 2022, arXiv 2205.09921",
+    .formula = "log:   score(i, j) = q_i . k_j * scale - a ln(1 + b |p_i - p_j|)\n"
+               "power: score(i, j) = q_i . k_j * scale - a |p_i - p_j|^b\n"
+               "a = max(r1, 0.01), b = max(r2, 0.01), for power at most 2; r1 and r2 of each layer and head",
+    .make = kerple_file::make,
+};
+
 namespace kerple_file {
-namespace {
 
 constexpr double least = 0.01, most_power = 2;
 
+// The bounds and the initial ranges are those of the authors' code. Outside its bounds a parameter has no gradient, so
+// training starts inside.
 class Kerple final : public DistanceBias {
 public:
     using DistanceBias::DistanceBias;
@@ -59,17 +64,9 @@ private:
     bool power_ = false; // or log
 };
 
-} // namespace
+std::unique_ptr<RegisteredEncoding> make(const Dims& dims) {
+    return make_registered<Kerple>(dims);
+}
+
 } // namespace kerple_file
-
-const EncodingInfo kerple_encoding = {
-    .name = "kerple",
-    .summary = "lowers scores by a kernel of the distance that each head learns",
-    .paper = "Chi et al. 2022, arXiv 2205.09921",
-    .formula = "log:   score(i, j) = q_i . k_j * scale - a ln(1 + b |p_i - p_j|)\n"
-               "power: score(i, j) = q_i . k_j * scale - a |p_i - p_j|^b\n"
-               "a = max(r1, 0.01), b = max(r2, 0.01), for power at most 2; r1 and r2 of each layer and head",
-    .make = make_registered<kerple_file::Kerple>,
-};
-
 } // namespace ordo

@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: MIT
-// Learned positions: a trained row for each position, added to the embedding x [n, d_model].
-//   x_p += W[p + offset],  W = weight [length + offset, d_model],  p = 0 .. length - 1
-// Positions past the table are refused. offset = 2 is the layout of OPT's files, whose first two rows are unused.
-// Gehring et al. 2017, arXiv 1705.03122; Devlin et al. 2019, arXiv 1810.04805; Zhang et al. 2022 (OPT), arXiv
-// 2205.01068.
 #include "encoding/base/row_table.h"
 
 namespace ordo {
-namespace learned_file {
-namespace {
 
+const EncodingInfo learned_encoding = {
+    .name = "learned",
+    .summary = "adds a trained row for each position; none exists beyond the table",
+    .paper = "Gehring et al. 2017, arXiv 1705.03122; Devlin et al. 2019, arXiv 1810.04805",
+    .formula = "x_p -> x_p + W[p + offset],  p < length",
+    .make = learned_file::make,
+};
+
+namespace learned_file {
+
+// Positions past the table are refused. offset = 2 is the layout of OPT's files (Zhang et al. 2022, arXiv 2205.01068),
+// whose first two rows are unused.
 class Learned final : public RowTable {
 public:
     using RowTable::RowTable;
@@ -29,15 +34,9 @@ private:
     int length_ = dims().context, offset_ = 0;
 };
 
-} // namespace
+std::unique_ptr<RegisteredEncoding> make(const Dims& dims) {
+    return make_registered<Learned>(dims);
+}
+
 } // namespace learned_file
-
-const EncodingInfo learned_encoding = {
-    .name = "learned",
-    .summary = "adds a trained row for each position; none exists beyond the table",
-    .paper = "Gehring et al. 2017, arXiv 1705.03122; Devlin et al. 2019, arXiv 1810.04805",
-    .formula = "x_p -> x_p + W[p + offset],  p < length",
-    .make = make_registered<learned_file::Learned>,
-};
-
 } // namespace ordo

@@ -1,15 +1,4 @@
 // SPDX-License-Identifier: MIT
-// Scales of the scores by the length. A softmax over more keys is flatter, so each query is multiplied by a factor that
-// grows with the logarithm of the number of its keys, n = p + 1:
-//   ssmax      s_h ln n                               s: scale [n_heads] of each layer, 1 / ln(context) at the start
-//   log-n      max(1, ln n / ln length)
-//   llama4     1 + factor ln(1 + floor(n / length))
-//   ministral  1 + factor ln(1 + floor(p / length))
-//   inkling    1 + factor ln(max(1, n / length))      Inkling scales its bias too, so no bias may act beside it
-// n is counted from position ids: gaps count as keys. Nakanishi 2025 (Scalable-Softmax), arXiv 2501.19399; the others
-// are those of released models: Qwen 1, Llama 4, Ministral 3 and Inkling, from their code. Keys stay as they are, so
-// the factor may act beside a rotation.
-//   d s_h = ln n (dy . x) = (dy . y) / s_h for y = s_h ln n x
 #include "encoding/base/registered.h"
 #include "kernels/kernels.h"
 
@@ -17,11 +6,25 @@
 #include <cmath>
 
 namespace ordo {
+
+const EncodingInfo log_scale_encoding = {
+    .name = "log-scale",
+    .summary = "multiplies queries by a factor that grows with the logarithm of the number of keys",
+    .paper = "Nakanishi 2025, arXiv 2501.19399",
+    .formula = "ssmax: q *= s_h ln n, n = p + 1, s of each layer;  log-n: q *= max(1, ln n / ln length)\n"
+               "llama4, ministral: q *= 1 + factor ln(1 + floor(n / length)), of p for ministral\n"
+               "inkling: q *= 1 + factor ln(max(1, n / length))",
+    .make = log_scale_file::make,
+};
+
 namespace log_scale_file {
-namespace {
 
 enum class Kind { ssmax, log_n, llama4, ministral, inkling };
 
+// A softmax over more keys is flatter. n is counted from position ids: gaps count as keys. All but ssmax are those of
+// released models, from their code: Qwen 1, Llama 4, Ministral 3 and Inkling, which scales its bias too, so no bias
+// may act beside it. Keys stay as they are, so the factor may act beside a rotation.
+//   d s_h = ln n (dy . x) = (dy . y) / s_h for y = s_h ln n x
 class LogScale final : public RegisteredEncoding {
 public:
     using RegisteredEncoding::RegisteredEncoding;
@@ -99,17 +102,9 @@ private:
     double factor_ = 0.1;
 };
 
-} // namespace
+std::unique_ptr<RegisteredEncoding> make(const Dims& dims) {
+    return make_registered<LogScale>(dims);
+}
+
 } // namespace log_scale_file
-
-const EncodingInfo log_scale_encoding = {
-    .name = "log-scale",
-    .summary = "multiplies queries by a factor that grows with the logarithm of the number of keys",
-    .paper = "Nakanishi 2025, arXiv 2501.19399",
-    .formula = "ssmax: q *= s_h ln n, n = p + 1, s of each layer;  log-n: q *= max(1, ln n / ln length)\n"
-               "llama4, ministral: q *= 1 + factor ln(1 + floor(n / length)), of p for ministral\n"
-               "inkling: q *= 1 + factor ln(max(1, n / length))",
-    .make = make_registered<log_scale_file::LogScale>,
-};
-
 } // namespace ordo

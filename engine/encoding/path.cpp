@@ -1,13 +1,4 @@
 // SPDX-License-Identifier: MIT
-// PaTH: every token reflects, by a matrix of its own, the queries that pass it on their way to earlier keys.
-//   u_t = U D x_t,  z_t = silu(sum over m of c_m u_(t - kernel + 1 + m)),  w_t = z_t / sqrt(|z_t|^2 + 1e-6)
-//   H_t = I - beta_t w_t w_t^T,  beta_t = 2 sigmoid(g . x_t + b)
-//   score(i, j) = scale q_i^T H_i H_(i-1) .. H_(j+1) k_j
-// x_t [d_model] is the normalised input of the layer's attention. w and beta belong to a key/value head, whose query
-// heads share them. Yang et al. 2025, arXiv 2505.16381, and flash-linear-attention, whose starts these are. With a
-// bidirectional mask, H_(i+1) .. H_j act for a later key. Beside forget, it is the paper's PaTH-FoX.
-//
-// The state of a token is w [kv heads, d_head], beta [kv heads] and D x of the last `kernel` tokens, this one first.
 #include "core/parallel.h"
 #include "core/tensor.h"
 #include "encoding/base/projection.h"
@@ -18,11 +9,25 @@
 #include <cmath>
 
 namespace ordo {
+
+const EncodingInfo path_encoding = {
+    .name = "path",
+    .summary = "reflects a query at each token on its way to a key, by a matrix from that token",
+    .paper = "Yang et al. 2025, arXiv 2505.16381",
+    .formula = "score(i, j) = scale * q_i^T H_i H_{i-1} .. H_{j+1} k_j,  H_t = I - beta_t w_t w_t^T\n"
+               "w_t = silu(conv(U D x_t)) normed,  beta_t = 2 sigmoid(g . x_t + b);  x_t: the layer's normed input",
+    .make = path_file::make,
+};
+
 namespace path_file {
-namespace {
 
 constexpr int most_kernel = 8;
 
+// u = U D x, conv(u)_t = sum over m of c_m u_(t - kernel + 1 + m), and w = z / sqrt(|z|^2 + 1e-6). w and beta belong
+// to a key/value head, whose query heads share them. The initial values are those of flash-linear-attention. With a
+// bidirectional mask, H_(i+1) .. H_j act for a later key. Beside forget, it is the paper's PaTH-FoX.
+//
+// The state of a token is w [kv heads, d_head], beta [kv heads] and D x of the last `kernel` tokens, this one first.
 class Path final : public RegisteredEncoding {
 public:
     using RegisteredEncoding::RegisteredEncoding;
@@ -151,16 +156,9 @@ private:
     int rank_ = 32, kernel_ = 3;
 };
 
-} // namespace
+std::unique_ptr<RegisteredEncoding> make(const Dims& dims) {
+    return make_registered<Path>(dims);
+}
+
 } // namespace path_file
-
-const EncodingInfo path_encoding = {
-    .name = "path",
-    .summary = "reflects a query at each token on its way to a key, by a matrix from that token",
-    .paper = "Yang et al. 2025, arXiv 2505.16381",
-    .formula = "score(i, j) = scale * q_i^T H_i H_{i-1} .. H_{j+1} k_j,  H_t = I - beta_t w_t w_t^T\n"
-               "w_t = silu(conv(U D x_t)) normed,  beta_t = 2 sigmoid(g . x_t + b);  x_t: the layer's normed input",
-    .make = make_registered<path_file::Path>,
-};
-
 } // namespace ordo

@@ -1,10 +1,4 @@
 // SPDX-License-Identifier: MIT
-// PoPE: columns are lengths of vectors in a plane, and positions alone are their angles. Content cannot rotate.
-//   query at p: mu_c at the angle p w_c,  key: mu_c at p w_c + shift_c,  mu = softplus(x)
-//   score(i, j) = scale sum over c of mu_ic mu_jc cos((p_i - p_j) w_c - shift_c),  w_c = theta^(-2c/d_head)
-// A vector takes two columns, so that the first half of a head's columns x are lengths, and the second half is not
-// read: half the width of the paper. Column c becomes mu cos, column c + d_head / 2 becomes mu sin. Each layer has a
-// shift [key/value heads, d_head / 2], used as clamp(shift, -2 pi, 0). Gopalakrishnan et al. 2025, arXiv 2509.10534.
 #include "core/error.h"
 #include "encoding/base/rotary.h"
 
@@ -13,11 +7,22 @@
 #include <numbers>
 
 namespace ordo {
+
+const EncodingInfo pope_encoding = {
+    .name = "pope",
+    .summary = "makes columns lengths of vectors whose angles are positions, apart from content",
+    .paper = "Gopalakrishnan et al. 2025, arXiv 2509.10534",
+    .formula = "score(i, j) = scale * sum_c mu(q_c) mu(k_c) cos((p_i - p_j) w_c - shift_c),  mu = softplus\n"
+               "w_c = theta^(-2c/d_head); the first half of a head's columns (half of the paper's width)",
+    .make = pope_file::make,
+};
+
 namespace pope_file {
-namespace {
 
 constexpr float least_shift = -2 * std::numbers::pi_v<float>;
 
+// A vector takes two columns: column c becomes mu cos, column c + d_head / 2, which is not read, mu sin. The shift of
+// a key/value head is used as clamp(shift, -2 pi, 0).
 class Pope final : public Rotary {
 public:
     explicit Pope(const Dims& dims) : Rotary(dims) { pairing_ = Pairing::halves; }
@@ -105,16 +110,9 @@ private:
     std::vector<Turn> turns_; // of each layer, key/value head and pair
 };
 
-} // namespace
+std::unique_ptr<RegisteredEncoding> make(const Dims& dims) {
+    return make_registered<Pope>(dims);
+}
+
 } // namespace pope_file
-
-const EncodingInfo pope_encoding = {
-    .name = "pope",
-    .summary = "makes columns lengths of vectors whose angles are positions, apart from content",
-    .paper = "Gopalakrishnan et al. 2025, arXiv 2509.10534",
-    .formula = "score(i, j) = scale * sum_c mu(q_c) mu(k_c) cos((p_i - p_j) w_c - shift_c),  mu = softplus\n"
-               "w_c = theta^(-2c/d_head); the first half of a head's columns (half of the paper's width)",
-    .make = make_registered<pope_file::Pope>,
-};
-
 } // namespace ordo

@@ -1,21 +1,24 @@
 // SPDX-License-Identifier: MIT
-// Relative logits: each token mixes, for each head, some trained curves of the distance, and adds the mixture to its
-// scores.
-//   r_i = W x_i                                       x_i [d_model]: the normalised input of the layer's attention
-//   score(i, j) += r_(i,h) . table[:, p_i - p_j]      for 0 <= p_i - p_j < extent; other keys get nothing
-// Each layer has projection W [n_heads * rank, d_model] and table [rank, extent], which its heads share. Thinking
-// Machines 2026 (Inkling), as in its code in Hugging Face transformers, InklingRelativeLogits: rank 16, an extent of
-// 1,024 or the window. The mixture is added after the scale of q.k. Both tensors start normal, 0.02.
-//
-// The state of a token is r of each head, which only queries read.
 #include "encoding/base/projection.h"
 #include "encoding/base/registered.h"
 #include "encoding/base/relative.h"
 
 namespace ordo {
-namespace relative_logits_file {
-namespace {
 
+const EncodingInfo relative_logits_encoding = {
+    .name = "relative-logits",
+    .summary = "adds curves of the distance to scores, mixed by each query's token",
+    .paper = "Thinking Machines 2026 (Inkling)",
+    .formula = "score(i, j) = q_i . k_j * scale + r_(i,h) . table[:, p_i - p_j],  r_i = W x_i\n"
+               "for 0 <= p_i - p_j < extent, else without a bias;  x_i: the layer's normed input",
+    .make = relative_logits_file::make,
+};
+
+namespace relative_logits_file {
+
+// As in its code in Hugging Face transformers, InklingRelativeLogits: rank 16, an extent of 1,024 or the window. A
+// layer's heads share its table. Both tensors start normal, 0.02. The state of a token is r of each head, which only
+// queries read.
 class RelativeLogits final : public RegisteredEncoding {
 public:
     using RegisteredEncoding::RegisteredEncoding;
@@ -98,16 +101,9 @@ private:
     std::vector<RelativeTable> tables_; // of rows_
 };
 
-} // namespace
+std::unique_ptr<RegisteredEncoding> make(const Dims& dims) {
+    return make_registered<RelativeLogits>(dims);
+}
+
 } // namespace relative_logits_file
-
-const EncodingInfo relative_logits_encoding = {
-    .name = "relative-logits",
-    .summary = "adds curves of the distance to scores, mixed by each query's token",
-    .paper = "Thinking Machines 2026 (Inkling)",
-    .formula = "score(i, j) = q_i . k_j * scale + r_(i,h) . table[:, p_i - p_j],  r_i = W x_i\n"
-               "for 0 <= p_i - p_j < extent, else without a bias;  x_i: the layer's normed input",
-    .make = make_registered<relative_logits_file::RelativeLogits>,
-};
-
 } // namespace ordo

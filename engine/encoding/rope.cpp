@@ -1,12 +1,4 @@
 // SPDX-License-Identifier: MIT
-// RoPE rotates queries and keys by an angle that grows with their position, so that their product depends on the
-// distance alone: (R_i q) . (R_j k) = q . R_{j-i} k.
-//   pair k of w/2:  (a, b) -> (a cos t - b sin t, a sin t + b cos t),  t = p theta^(-2k/w)
-// on the first w (width) of the d_head columns of each head [n, n_heads * d_head]. Su et al. 2021, RoFormer, arXiv
-// 2104.09864, eq. 15 and 34. A width below d_head: Black et al. 2022, GPT-NeoX, arXiv 2204.06745; the exponent is then
-// over the width. keep below 1: the slowest pairs do not rotate, and hold content alone. Barbero et al. 2024 (p-RoPE),
-// arXiv 2410.06205. sections: each pair rotates by the position on its own axis: time, height or width. Wang et al.
-// 2024 (Qwen2-VL), arXiv 2409.12191; interleaved: Qwen3-VL. rope_scaling.h has the scaling for longer contexts.
 #include "core/error.h"
 #include "encoding/base/rope_scaling.h"
 #include "encoding/base/rotary.h"
@@ -16,11 +8,24 @@
 #include <numeric>
 
 namespace ordo {
+
+const EncodingInfo rope_encoding = {
+    .name = "rope",
+    .summary = "rotates queries and keys by their position, so that scores depend on the distance",
+    .paper = "Su et al. 2021, arXiv 2104.09864",
+    .formula = "(a, b) -> (a cos t - b sin t, a sin t + b cos t)\n"
+               "t = p * theta^(-2k/width) for pair k of a head's queries and keys, or as scaling says",
+    .make = rope_file::make,
+};
+
 namespace rope_file {
-namespace {
 
 constexpr std::size_t most_axes = 4;
 
+// Eq. 15 and 34. A width below d_head: Black et al. 2022, GPT-NeoX, arXiv 2204.06745; the exponent is then over the
+// width. keep below 1: the slowest pairs do not rotate, and hold content alone. Barbero et al. 2024 (p-RoPE), arXiv
+// 2410.06205. sections: each pair rotates by the position on its own axis: time, height or width. Wang et al. 2024
+// (Qwen2-VL), arXiv 2409.12191; interleaved: Qwen3-VL. rope_scaling.h has the scaling for longer contexts.
 class Rope final : public Rotary {
 public:
     using Rotary::Rotary;
@@ -103,16 +108,9 @@ private:
     bool interleaved_ = false;     // axes alternate, as long as each has pairs left
 };
 
-} // namespace
+std::unique_ptr<RegisteredEncoding> make(const Dims& dims) {
+    return make_registered<Rope>(dims);
+}
+
 } // namespace rope_file
-
-const EncodingInfo rope_encoding = {
-    .name = "rope",
-    .summary = "rotates queries and keys by their position, so that scores depend on the distance",
-    .paper = "Su et al. 2021, arXiv 2104.09864",
-    .formula = "(a, b) -> (a cos t - b sin t, a sin t + b cos t)\n"
-               "t = p * theta^(-2k/width) for pair k of a head's queries and keys, or as scaling says",
-    .make = make_registered<rope_file::Rope>,
-};
-
 } // namespace ordo

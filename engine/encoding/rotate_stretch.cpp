@@ -1,11 +1,4 @@
 // SPDX-License-Identifier: MIT
-// Rotate and stretch: rotates the embedding x [n, d_model], every pair of neighbouring columns by the same angle, and
-// makes it longer after each full rotation.
-//   y = s(p) |x| R(2 pi p / period) x,  s(p) = step (floor(p / period) + 1)
-// With an odd d_model the last column is only stretched. The length |x| makes the encoding quadratic in x:
-//   dx = s(p) (|x| g + (x . g / |x|) x),  g = R^T dy
-// A norm after it removes the stretch, so that p and p + period become the same. Ben Kurzion, "Investigating
-// Transformer Positional Encodings" (github.com/benkurzion/Transformer), with a period of 36 and of 6.
 #include "core/parallel.h"
 #include "encoding/base/registered.h"
 #include "encoding/base/rotation.h"
@@ -14,8 +7,17 @@
 #include <cmath>
 
 namespace ordo {
+
+const EncodingInfo rotate_stretch_encoding = {
+    .name = "rotate-stretch",
+    .summary = "rotates the embedding by its position and stretches it after each full turn",
+    .paper = "Ben Kurzion, Investigating Transformer Positional Encodings, github.com/benkurzion/Transformer",
+    .formula = "x_p -> s(p) |x_p| R(2 pi p / period) x_p\n"
+               "s(p) = step (floor(p / period) + 1); R turns every pair of neighbours by the same angle",
+    .make = rotate_stretch_file::make,
+};
+
 namespace rotate_stretch_file {
-namespace {
 
 constexpr double two_pi = 6.283185307179586476925;
 
@@ -37,6 +39,9 @@ void turn(float* x, int n, float cos, float sin, float scale) {
     if (n % 2 != 0) x[n - 1] *= scale;
 }
 
+// The source has a period of 36 and of 6. With an odd d_model the last column is only stretched. A norm after it
+// removes the stretch, so that p and p + period become the same. The length |x| makes the encoding quadratic in x:
+//   dx = s(p) (|x| g + (x . g / |x|) x),  g = R^T dy
 class RotateStretch final : public RegisteredEncoding {
 public:
     using RegisteredEncoding::RegisteredEncoding;
@@ -102,16 +107,9 @@ private:
     double step_ = 0.1;
 };
 
-} // namespace
+std::unique_ptr<RegisteredEncoding> make(const Dims& dims) {
+    return make_registered<RotateStretch>(dims);
+}
+
 } // namespace rotate_stretch_file
-
-const EncodingInfo rotate_stretch_encoding = {
-    .name = "rotate-stretch",
-    .summary = "rotates the embedding by its position and stretches it after each full turn",
-    .paper = "Ben Kurzion, Investigating Transformer Positional Encodings, github.com/benkurzion/Transformer",
-    .formula = "x_p -> s(p) |x_p| R(2 pi p / period) x_p\n"
-               "s(p) = step (floor(p / period) + 1); R turns every pair of neighbours by the same angle",
-    .make = make_registered<rotate_stretch_file::RotateStretch>,
-};
-
 } // namespace ordo

@@ -1,16 +1,22 @@
 // SPDX-License-Identifier: MIT
-// Sandwich: a bias equal to the scalar product of two sinusoidal positions, which falls with their distance.
-//   score(i, j) += (sum_{k=1..width/2} cos(D w_k) - width/2) / c_h,  w_k = 10000^(-2k/width),  D = |p_i - p_j|
-//   c_h = scale (h + 1) / n_heads, h = 0 .. n_heads - 1
-// The constant width/2 makes the bias 0 at D = 0; the softmax ignores it. Chi et al. 2023, arXiv 2212.10356; NeMo code.
 #include "encoding/base/distance_bias.h"
 
 #include <cmath>
 
 namespace ordo {
-namespace sandwich_file {
-namespace {
 
+const EncodingInfo sandwich_encoding = {
+    .name = "sandwich",
+    .summary = "adds the product of two sinusoidal positions, which falls with their distance",
+    .paper = "Chi et al. 2023, arXiv 2212.10356",
+    .formula = "score(i, j) = q_i . k_j * scale + (sum_{k=1..width/2} cos(D w_k) - width/2) / c_h\n"
+               "w_k = 10000^(-2k/width),  D = |p_i - p_j|,  c_h = scale (h + 1) / n_heads",
+    .make = sandwich_file::make,
+};
+
+namespace sandwich_file {
+
+// The constant width/2 makes the bias 0 at D = 0; the softmax ignores it. The width is even, as in NeMo's code.
 class Sandwich final : public DistanceBias {
 public:
     using DistanceBias::DistanceBias;
@@ -47,16 +53,9 @@ private:
     std::vector<double> frequencies_, sums_; // sums_: of the first distances, the same for all heads
 };
 
-} // namespace
+std::unique_ptr<RegisteredEncoding> make(const Dims& dims) {
+    return make_registered<Sandwich>(dims);
+}
+
 } // namespace sandwich_file
-
-const EncodingInfo sandwich_encoding = {
-    .name = "sandwich",
-    .summary = "adds the product of two sinusoidal positions, which falls with their distance",
-    .paper = "Chi et al. 2023, arXiv 2212.10356",
-    .formula = "score(i, j) = q_i . k_j * scale + (sum_{k=1..width/2} cos(D w_k) - width/2) / c_h\n"
-               "w_k = 10000^(-2k/width),  D = |p_i - p_j|,  c_h = scale (h + 1) / n_heads",
-    .make = make_registered<sandwich_file::Sandwich>,
-};
-
 } // namespace ordo

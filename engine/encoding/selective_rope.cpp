@@ -1,14 +1,4 @@
 // SPDX-License-Identifier: MIT
-// Rotations whose angles the tokens choose. As in RoPE, pair k of a head's columns (k, k + d_head/2) is rotated,
-//   (a, b) -> (a cos t - b sin t, a sin t + b cos t),
-// the queries and keys of a token by the same angle t. With x_l the normed input of the layer's attention:
-//   selective  t = theta^(-2k/d_head) sum over l <= token of f_(l,k),  f = conv(up down x^_l)
-//   carope     t = sum over l <= token of f_l^k,                       f = 1 / (1 + softplus(frequency x_l))
-//   repo       t = theta^(-2k/d_head) out (silu(gate x) * (content x)), of the token's own x alone
-// x^: each of n_heads equal parts of x divided by sqrt(its squares + 1e-6), or the whole row if they are not equal.
-// conv is causal, over `kernel` tokens and each column alone. Heads that share a key head share its angles. Position
-// ids are not read. Movahedi et al. 2025, arXiv 2511.17388; Veisi et al. 2025 (CARoPE), arXiv 2507.23083; Li et al.
-// 2025 (RePo), arXiv 2512.14391; from the authors' code, carope from the paper.   dL/dt = dy_b y_a - dy_a y_b
 #include "core/error.h"
 #include "core/parallel.h"
 #include "encoding/base/angle_source.h"
@@ -20,13 +10,27 @@
 #include <numbers>
 
 namespace ordo {
+
+const EncodingInfo selective_rope_encoding = {
+    .name = "selective-rope",
+    .summary = "rotates queries and keys by angles that grow with the content of the tokens",
+    .paper = "Movahedi et al. 2025, arXiv 2511.17388",
+    .formula = "(a, b) -> (a cos t - b sin t, a sin t + b cos t) for pair k of a head's queries and keys\n"
+               "selective: t = theta^(-2k/d_head) sum_{l<=i} conv(up down x^_l)_k;  carope: t = sum_{l<=i} f(x_l)^k\n"
+               "repo: t = theta^(-2k/d_head) z(x_i), a small network;  x: the layer's normed input",
+    .make = selective_rope_file::make,
+};
+
 namespace selective_rope_file {
-namespace {
 
 constexpr int at_once = 64; // pairs
 
 enum class Kind { selective, carope, repo };
 
+// Pair k has columns k and k + d_head/2. x^: each of n_heads equal parts of x divided by sqrt(its squares + 1e-6), or
+// the whole row if they are not equal. conv is causal, over `kernel` tokens and each column alone. Heads that share a
+// key head share its angles. Position ids are not read. Veisi et al. 2025 (CARoPE), arXiv 2507.23083, from the paper;
+// Li et al. 2025 (RePo), arXiv 2512.14391, from the authors' code.   dL/dt = dy_b y_a - dy_a y_b
 class SelectiveRope final : public RegisteredEncoding {
 public:
     using RegisteredEncoding::RegisteredEncoding;
@@ -130,17 +134,9 @@ private:
     std::vector<double> factors_; // of each pair
 };
 
-} // namespace
+std::unique_ptr<RegisteredEncoding> make(const Dims& dims) {
+    return make_registered<SelectiveRope>(dims);
+}
+
 } // namespace selective_rope_file
-
-const EncodingInfo selective_rope_encoding = {
-    .name = "selective-rope",
-    .summary = "rotates queries and keys by angles that grow with the content of the tokens",
-    .paper = "Movahedi et al. 2025, arXiv 2511.17388",
-    .formula = "(a, b) -> (a cos t - b sin t, a sin t + b cos t) for pair k of a head's queries and keys\n"
-               "selective: t = theta^(-2k/d_head) sum_{l<=i} conv(up down x^_l)_k;  carope: t = sum_{l<=i} f(x_l)^k\n"
-               "repo: t = theta^(-2k/d_head) z(x_i), a small network;  x: the layer's normed input",
-    .make = make_registered<selective_rope_file::SelectiveRope>,
-};
-
 } // namespace ordo

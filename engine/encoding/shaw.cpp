@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: MIT
-// Relative position representations: each distance, up to a clip, has a trained vector that is added to the keys, and
-// another that is added to the values. With r = clamp(p_j - p_i, -clip, clip) + clip, keys and values [2 clip + 1,
-// d_head] are shared by all heads of a layer:
-//   score(i, j) = (q_i . k_j + q_i . keys[r]) * scale,  out_i = sum_j w_ij (v_j + values[r])
-// Nothing of the size of all pairs is stored. q_i is multiplied once with the 2 clip + 1 keys, and each score reads its
-// product. The weights of the keys at one distance are added up before they are multiplied with its value. Shaw,
-// Uszkoreit and Vaswani 2018, arXiv 1803.02155, eq. 3 to 5. Without values it is BERT's relative_key.
 #include "encoding/base/relative_vectors.h"
 
 namespace ordo {
-namespace shaw_file {
-namespace {
 
+const EncodingInfo shaw_encoding = {
+    .name = "shaw",
+    .summary = "adds a trained vector for each clipped distance to keys, and one to values",
+    .paper = "Shaw et al. 2018, arXiv 1803.02155",
+    .formula = "score(i, j) = q_i . (k_j + keys[r]) * scale,  out_i = sum_j w_ij (v_j + values[r])\n"
+               "r = clamp(p_j - p_i, -clip, clip) + clip",
+    .make = shaw_file::make,
+};
+
+namespace shaw_file {
+
+// Eq. 3 to 5; all heads of a layer share the vectors. Without values it is BERT's relative_key. Nothing of the size of
+// all pairs is stored. q_i is multiplied once with the 2 clip + 1 keys, and each score reads its product. The weights
+// of the keys at one distance are added up before they are multiplied with its value.
 class Shaw final : public RelativeVectors {
 public:
     using RelativeVectors::RelativeVectors;
@@ -51,16 +56,9 @@ private:
     bool has_values_ = true;
 };
 
-} // namespace
+std::unique_ptr<RegisteredEncoding> make(const Dims& dims) {
+    return make_registered<Shaw>(dims);
+}
+
 } // namespace shaw_file
-
-const EncodingInfo shaw_encoding = {
-    .name = "shaw",
-    .summary = "adds a trained vector for each clipped distance to keys, and one to values",
-    .paper = "Shaw et al. 2018, arXiv 1803.02155",
-    .formula = "score(i, j) = q_i . (k_j + keys[r]) * scale,  out_i = sum_j w_ij (v_j + values[r])\n"
-               "r = clamp(p_j - p_i, -clip, clip) + clip",
-    .make = make_registered<shaw_file::Shaw>,
-};
-
 } // namespace ordo

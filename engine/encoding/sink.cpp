@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: MIT
-// Sinks: a trained logit of each head, added to the denominator of its softmax, with no value of its own.
-//   weight(i, j) = exp(score(i, j)) / (exp(s_h) + sum over keys l of exp(score(i, l)))
-//   s = logit [n_heads] of each layer
-// A head can then attend to nothing. s_h = -inf is the plain softmax. A sink encodes no order: a model combines it with
-// an encoding that does, or learns order from its mask. OpenAI 2025 (gpt-oss), arXiv 2508.10925. Training starts at the
-// logit 0, Miller's "Attention is off by one" (2023). Without a sink the first token takes this role: Xiao et al. 2024,
-// arXiv 2309.17453.
 #include "encoding/base/registered.h"
 
 namespace ordo {
-namespace sink_file {
-namespace {
 
+const EncodingInfo sink_encoding = {
+    .name = "sink",
+    .summary = "lets a head attend to nothing, by a trained logit in the softmax's denominator",
+    .paper = "OpenAI 2025, arXiv 2508.10925; Xiao et al. 2024, arXiv 2309.17453",
+    .formula = "weight(i, j) = exp(score(i, j)) / (exp(s_h) + sum_l exp(score(i, l)))\n"
+               "s_h = logit[h] of the layer; it has no value",
+    .make = sink_file::make,
+};
+
+namespace sink_file {
+
+// s_h = -inf is the plain softmax. A sink encodes no order: a model combines it with an encoding that does, or learns
+// order from its mask. Training starts at the logit 0, Miller's "Attention is off by one" (2023). Without a sink the
+// first token takes this role.
 class Sink final : public RegisteredEncoding {
 public:
     using RegisteredEncoding::RegisteredEncoding;
@@ -29,16 +34,9 @@ public:
     }
 };
 
-} // namespace
+std::unique_ptr<RegisteredEncoding> make(const Dims& dims) {
+    return make_registered<Sink>(dims);
+}
+
 } // namespace sink_file
-
-const EncodingInfo sink_encoding = {
-    .name = "sink",
-    .summary = "lets a head attend to nothing, by a trained logit in the softmax's denominator",
-    .paper = "OpenAI 2025, arXiv 2508.10925; Xiao et al. 2024, arXiv 2309.17453",
-    .formula = "weight(i, j) = exp(score(i, j)) / (exp(s_h) + sum_l exp(score(i, l)))\n"
-               "s_h = logit[h] of the layer; it has no value",
-    .make = make_registered<sink_file::Sink>,
-};
-
 } // namespace ordo

@@ -1,15 +1,4 @@
 // SPDX-License-Identifier: MIT
-// Sinusoidal positions: waves of the position, from fast to slow, added to the embedding x [n, d_model].
-//   x_p -> scale x_p + PE(p + offset)
-//   PE(p, pair k) = (sin(p / base^e_k), cos(p / base^e_k))
-// law=paper: e_k = 2k/d, k = 0 .. ceil(d/2) - 1; an odd d has one sine more than cosines.
-// law=tensor2tensor: e_k = k / max(n - 1, 1), k = 0 .. n - 1, n = floor(d/2), from 1 down to 1/base exactly; an odd d
-// ends in a column of zeros.
-// layout=interleaved: columns 2k and 2k + 1. layout=halves: all sines, then all cosines, as in tensor2tensor.
-// scale is sqrt(d) by default: without it the waves outweigh embeddings of size 1/sqrt(d).
-// columns=K: PE has K columns in place of d, and replaces the last K columns of scale x_p. The next layers then see the
-// concatenation of d - K columns of the token and K of the position.
-// Vaswani et al. 2017, arXiv 1706.03762, sections 3.4 and 3.5; tensor2tensor, common_attention.py.
 #include "core/error.h"
 #include "core/parallel.h"
 #include "encoding/base/position_rows.h"
@@ -20,9 +9,25 @@
 #include <cmath>
 
 namespace ordo {
-namespace sinusoidal_file {
-namespace {
 
+const EncodingInfo sinusoidal_encoding = {
+    .name = "sinusoidal",
+    .summary = "adds sines and cosines of the position, from fast waves to slow ones",
+    .paper = "Vaswani et al. 2017, arXiv 1706.03762",
+    .formula = "x_p -> scale x_p + PE(p + offset)\n"
+               "PE(p, 2k) = sin(p / base^(2k/d)),  PE(p, 2k+1) = cos(p / base^(2k/d))\n"
+               "by index: PE(p, i) = sin(p / base^(i/d)), i even;  cos(p / base^((i-1)/d)), i odd\n"
+               "law=tensor2tensor: k/max(n-1, 1) for 2k/d, k < n = floor(d/2); an odd d ends in a zero\n"
+               "columns=K: d = K in PE, which replaces the last K columns of scale x_p",
+    .make = sinusoidal_file::make,
+};
+
+namespace sinusoidal_file {
+
+// Sections 3.4 and 3.5; tensor2tensor, common_attention.py. With law=paper an odd d has one sine more than cosines.
+// With layout=halves all sines come before all cosines, as in tensor2tensor. scale is sqrt(d) by default: without it
+// the waves outweigh embeddings of size 1/sqrt(d). With columns=K the next layers see d - K columns of the token and K
+// of the position.
 class Sinusoidal final : public RegisteredEncoding {
 public:
     using RegisteredEncoding::RegisteredEncoding;
@@ -130,19 +135,9 @@ private:
     PositionRows waves_;               // [.., d_]
 };
 
-} // namespace
+std::unique_ptr<RegisteredEncoding> make(const Dims& dims) {
+    return make_registered<Sinusoidal>(dims);
+}
+
 } // namespace sinusoidal_file
-
-const EncodingInfo sinusoidal_encoding = {
-    .name = "sinusoidal",
-    .summary = "adds sines and cosines of the position, from fast waves to slow ones",
-    .paper = "Vaswani et al. 2017, arXiv 1706.03762",
-    .formula = "x_p -> scale x_p + PE(p + offset)\n"
-               "PE(p, 2k) = sin(p / base^(2k/d)),  PE(p, 2k+1) = cos(p / base^(2k/d))\n"
-               "by index: PE(p, i) = sin(p / base^(i/d)), i even;  cos(p / base^((i-1)/d)), i odd\n"
-               "law=tensor2tensor: k/max(n-1, 1) for 2k/d, k < n = floor(d/2); an odd d ends in a zero\n"
-               "columns=K: d = K in PE, which replaces the last K columns of scale x_p",
-    .make = make_registered<sinusoidal_file::Sinusoidal>,
-};
-
 } // namespace ordo

@@ -1,14 +1,4 @@
 // SPDX-License-Identifier: MIT
-// Stick-breaking attention: from the last key before the query on, each key takes its share of the rest of a stick.
-//   b_j = sigmoid(s_j),  weight_j = b_j prod over j < k < i of (1 - b_k)       for keys j < i, of finished scores s
-// The query's own key is left out, and the last rest goes nowhere: the first token's output is 0. There are no
-// parameters, and no position ids are read. Tan et al. 2025, arXiv 2410.17980, and the authors' sb_ref.py.
-//
-// In logarithms, with softplus(s) = -ln(1 - b) and ln b = s - softplus(s):
-//   s_j <- s_j - C_j,  C_j = sum over j <= k < i of softplus(s_k);  the own score <- -infinity
-//   sink <- -C_0
-// Then the denominator of the softmax is 1, and its weights are exactly those above.
-//   dL/ds_k = ds_k - b_k (sum over j <= k of ds_j + d sink)
 #include "core/error.h"
 #include "encoding/base/registered.h"
 #include "kernels/kernels.h"
@@ -17,8 +7,17 @@
 #include <cmath>
 
 namespace ordo {
+
+const EncodingInfo stick_breaking_encoding = {
+    .name = "stick-breaking",
+    .summary = "lets each key, the nearest first, take a share of the weight that nearer ones left",
+    .paper = "Tan et al. 2025, arXiv 2410.17980",
+    .formula = "weight(i, j) = b_j prod_{j<k<i} (1 - b_k),  b = sigmoid(score(i, .)),  for j < i\n"
+               "the rest, prod_{k<i} (1 - b_k), goes nowhere; the own key has no weight",
+    .make = stick_breaking_file::make,
+};
+
 namespace stick_breaking_file {
-namespace {
 
 constexpr int at_once = 128; // keys
 
@@ -36,6 +35,10 @@ void softplus(int n, const float* s, float* out) {
     }
 }
 
+// As in the authors' sb_ref.py. In logarithms, with softplus(s) = -ln(1 - b) and ln b = s - softplus(s):
+//   s_j <- s_j - C_j,  C_j = sum over j <= k < i of softplus(s_k);  the own score <- -infinity;  sink <- -C_0
+// Then the denominator of the softmax is 1, and its weights are exactly those of the formula.
+//   dL/ds_k = ds_k - b_k (sum over j <= k of ds_j + d sink)
 class StickBreaking final : public RegisteredEncoding {
 public:
     using RegisteredEncoding::RegisteredEncoding;
@@ -97,16 +100,9 @@ public:
     }
 };
 
-} // namespace
+std::unique_ptr<RegisteredEncoding> make(const Dims& dims) {
+    return make_registered<StickBreaking>(dims);
+}
+
 } // namespace stick_breaking_file
-
-const EncodingInfo stick_breaking_encoding = {
-    .name = "stick-breaking",
-    .summary = "lets each key, the nearest first, take a share of the weight that nearer ones left",
-    .paper = "Tan et al. 2025, arXiv 2410.17980",
-    .formula = "weight(i, j) = b_j prod_{j<k<i} (1 - b_k),  b = sigmoid(score(i, .)),  for j < i\n"
-               "the rest, prod_{k<i} (1 - b_k), goes nowhere; the own key has no weight",
-    .make = make_registered<stick_breaking_file::StickBreaking>,
-};
-
 } // namespace ordo

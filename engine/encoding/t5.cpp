@@ -1,18 +1,25 @@
 // SPDX-License-Identifier: MIT
-// T5's bias: a trained number for each head and bucket of distances, added to the scaled scores of all layers.
-//   score(i, j) += W[bucket(p_i - p_j), h],  W = weight [buckets, n_heads]
-//   bucket(D) = D for D < n/2, else min(n - 1, n/2 + floor(ln(D / (n/2)) / ln(distance / (n/2)) * (n - n/2)))
-// A causal model has n = buckets, and D = 0 for a later key. A bidirectional model has n = buckets/2 for |D|, and later
-// keys use the second half. Raffel et al. 2020, arXiv 1910.10683, section 2.1, and the authors' code.
 #include "core/error.h"
 #include "encoding/base/distance_bias.h"
 
 #include <cmath>
 
 namespace ordo {
-namespace t5_file {
-namespace {
 
+const EncodingInfo t5_encoding = {
+    .name = "t5",
+    .summary = "adds a trained number for each head and bucket of distances to scores",
+    .paper = "Raffel et al. 2020, arXiv 1910.10683",
+    .formula = "score(i, j) = q_i . k_j * scale + W[bucket(p_i - p_j), h],  the same W in all layers\n"
+               "bucket(D) = D below n/2, then logarithmic, n - 1 from `distance` on;  n = buckets\n"
+               "bidirectional: n = buckets/2 for keys before, and as many for those after",
+    .make = t5_file::make,
+};
+
+namespace t5_file {
+
+// Section 2.1, and the authors' code: for D from n/2 on, bucket(D) = min(n - 1, n/2 + floor(ln(D / (n/2)) /
+// ln(distance / (n/2)) * (n - n/2))). In a causal model D = 0 for a later key.
 class T5 final : public DistanceBias {
 public:
     using DistanceBias::DistanceBias;
@@ -60,17 +67,9 @@ private:
     int buckets_ = 32, distance_ = 128;
 };
 
-} // namespace
+std::unique_ptr<RegisteredEncoding> make(const Dims& dims) {
+    return make_registered<T5>(dims);
+}
+
 } // namespace t5_file
-
-const EncodingInfo t5_encoding = {
-    .name = "t5",
-    .summary = "adds a trained number for each head and bucket of distances to scores",
-    .paper = "Raffel et al. 2020, arXiv 1910.10683",
-    .formula = "score(i, j) = q_i . k_j * scale + W[bucket(p_i - p_j), h],  the same W in all layers\n"
-               "bucket(D) = D below n/2, then logarithmic, n - 1 from `distance` on;  n = buckets\n"
-               "bidirectional: n = buckets/2 for keys before, and as many for those after",
-    .make = make_registered<t5_file::T5>,
-};
-
 } // namespace ordo

@@ -1,13 +1,4 @@
 // SPDX-License-Identifier: MIT
-// Wall attention: each column of a score decays by gates of its own, one for each token after the key.
-//   f_t = sigmoid(W x_t + b) [n_heads, d_head]        x_t [d_model]: the normalised input of the layer's attention
-//   score(i, j) = scale sum over c of q_ic k_jc prod over t = j+1 .. i of f_tc
-// Each layer has weight W [n_heads * d_head, d_model] and bias b. Gates of 1 are no encoding. Tilde Research 2026,
-// blog.tilderesearch.com, and flash-linear-attention, whose layer starts b at 8, near plain attention. With a
-// bidirectional mask the tokens between the two act as well.
-//
-// The state of a token is 1 - f, which is exact near gates of 1. A query is multiplied with the gates on its way from
-// key to key, instead of with exponentials of differences of sums. It cannot overflow.
 #include "core/parallel.h"
 #include "encoding/base/projection.h"
 #include "encoding/base/registered.h"
@@ -17,9 +8,22 @@
 #include <cmath>
 
 namespace ordo {
-namespace wall_file {
-namespace {
 
+const EncodingInfo wall_encoding = {
+    .name = "wall",
+    .summary = "lets each column of a score decay by its own gates of the tokens in between",
+    .paper = "Tilde Research 2026, blog.tilderesearch.com, 2 June",
+    .formula = "score(i, j) = scale * sum_c q_ic k_jc prod_{t=j+1..i} f_tc,  f_t = sigmoid(W x_t + b)\n"
+               "x_t: the layer's normed input; a gate for each column of each head",
+    .make = wall_file::make,
+};
+
+namespace wall_file {
+
+// flash-linear-attention starts b at 8, near plain attention; gates of 1 are no encoding. With a bidirectional mask
+// the tokens between the two act as well. The state of a token is 1 - f, which is exact near gates of 1. A query is
+// multiplied with the gates on its way from key to key, instead of with exponentials of differences of sums. It cannot
+// overflow.
 class Wall final : public RegisteredEncoding {
 public:
     using RegisteredEncoding::RegisteredEncoding;
@@ -83,16 +87,9 @@ private:
     WalkState forgotten(const Tile& tile) const { return {tile.head * dims().d_head}; }
 };
 
-} // namespace
+std::unique_ptr<RegisteredEncoding> make(const Dims& dims) {
+    return make_registered<Wall>(dims);
+}
+
 } // namespace wall_file
-
-const EncodingInfo wall_encoding = {
-    .name = "wall",
-    .summary = "lets each column of a score decay by its own gates of the tokens in between",
-    .paper = "Tilde Research 2026, blog.tilderesearch.com, 2 June",
-    .formula = "score(i, j) = scale * sum_c q_ic k_jc prod_{t=j+1..i} f_tc,  f_t = sigmoid(W x_t + b)\n"
-               "x_t: the layer's normed input; a gate for each column of each head",
-    .make = make_registered<wall_file::Wall>,
-};
-
 } // namespace ordo

@@ -1,20 +1,25 @@
 // SPDX-License-Identifier: MIT
-// xPos is RoPE whose queries shrink and keys grow with the position. Their product falls with the distance, and more so
-// in pairs that rotate fast: (R_i q) . (R_j k) = q . zeta^((i-j)/scale) R_{j-i} k.
-//   pair k of w/2:  (a, b) -> g (a cos t - b sin t, a sin t + b cos t),  t = p theta^(-2k/w)
-//   g = zeta_k^(p/scale) of queries, zeta_k^(-p/scale) of keys,  zeta_k = (2k/w + gamma)/(1 + gamma)
-// on the first w (width) of the d_head columns of each head [n, n_heads * d_head]. Sun et al. 2022, A
-// Length-Extrapolatable Transformer, arXiv 2212.10554, eq. 16 and table 3 (gamma 0.4, scale 512). Some code centres
-// positions. Ordo does not, because the centre depends on the length, and so would every cached key. Keys could grow
-// past 2^96 at later positions, which are refused, as floats end at 2^128.
 #include "encoding/base/rotary.h"
 
 #include <cmath>
 
 namespace ordo {
-namespace xpos_file {
-namespace {
 
+const EncodingInfo xpos_encoding = {
+    .name = "xpos",
+    .summary = "rotates queries and keys like rope, and lets scores fall with the distance",
+    .paper = "Sun et al. 2022, arXiv 2212.10554",
+    .formula = "(a, b) -> g (a cos t - b sin t, a sin t + b cos t),  t = p * theta^(-2k/width)\n"
+               "g = zeta_k^(p/scale) for queries, zeta_k^(-p/scale) for keys\n"
+               "zeta_k = (2k/width + gamma)/(1 + gamma)",
+    .make = xpos_file::make,
+};
+
+namespace xpos_file {
+
+// Eq. 16 and table 3 (gamma 0.4, scale 512). Some code centres positions. Ordo does not, because the centre depends on
+// the length, and so would every cached key. Keys could grow past 2^96 at later positions, which are refused, as
+// floats end at 2^128.
 class Xpos final : public Rotary {
 public:
     using Rotary::Rotary;
@@ -53,17 +58,9 @@ private:
     bool zeta_is_one_ = false;
 };
 
-} // namespace
+std::unique_ptr<RegisteredEncoding> make(const Dims& dims) {
+    return make_registered<Xpos>(dims);
+}
+
 } // namespace xpos_file
-
-const EncodingInfo xpos_encoding = {
-    .name = "xpos",
-    .summary = "rotates queries and keys like rope, and lets scores fall with the distance",
-    .paper = "Sun et al. 2022, arXiv 2212.10554",
-    .formula = "(a, b) -> g (a cos t - b sin t, a sin t + b cos t),  t = p * theta^(-2k/width)\n"
-               "g = zeta_k^(p/scale) for queries, zeta_k^(-p/scale) for keys\n"
-               "zeta_k = (2k/width + gamma)/(1 + gamma)",
-    .make = make_registered<xpos_file::Xpos>,
-};
-
 } // namespace ordo

@@ -8,7 +8,8 @@ namespace ordo {
 
 class RegisteredEncoding;
 
-// engine/encoding/NAME.cpp defines `const EncodingInfo NAME_encoding`.
+// engine/encoding/NAME.cpp begins with `const EncodingInfo NAME_encoding`, which is its head comment, and ends with
+// NAME_file::make.
 struct EncodingInfo {
     std::string_view name;                                              // as in a spec
     std::string_view summary;                                           // one line

@@ -9,7 +9,11 @@
 
 namespace ordo {
 
-#define ENCODING(x) extern const EncodingInfo x##_encoding;
+#define ENCODING(x)                                                                                                    \
+    extern const EncodingInfo x##_encoding;                                                                            \
+    namespace x##_file {                                                                                               \
+        std::unique_ptr<RegisteredEncoding> make(const Dims&);                                                         \
+    }
 #include "encoding/list.def"
 #undef ENCODING
 
@@ -100,7 +104,7 @@ private:
     std::vector<std::vector<View>> bound_; // of each slot
 };
 
-// For EncodingInfo::make.
+// For the make() of a file.
 template <class T>
 std::unique_ptr<RegisteredEncoding> make_registered(const Dims& dims) {
     return with_moments(std::make_unique<T>(dims));

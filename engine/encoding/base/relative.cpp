@@ -159,6 +159,11 @@ RelativeRows RelativeTable::rows_of_pairs(const Tile& tile) const {
     return {range_.least, std::min<std::int64_t>(range_.most, 0), true};
 }
 
+bool RelativeTable::covers(const Tile& tile) const {
+    const RelativePairs all({}, tile.queries, tile.keys);
+    return all.first_row() >= range_.least && (all.last_row() <= range_.most || rows_of_pairs(tile).hides_later);
+}
+
 std::optional<RelativeTable::OneQuery> RelativeTable::one_query(RelativeRows rows, const Tile& tile) const {
     if (tile.queries.size() != 1 || tile.keys.empty() || !consecutive(tile.keys)) return std::nullopt;
     const int n = static_cast<int>(tile.keys.size()), query = tile.queries[0];

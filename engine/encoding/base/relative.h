@@ -126,6 +126,13 @@ public:
     View view() const { return rows_; }
     void bind(View rows) { rows_ = rows; } // [rows(), e], owned by the caller
     void prepare();                        // call it when the rows have changed
+    bool covers(const Tile& tile) const;   // whether no pair that the mask leaves is clamped
+    // Calls use(row of the table, count) for spans of rows that cover the pairs of a tile.
+    template <class Use>
+    void for_spans(const Tile& tile, const Use& use) const {
+        RelativePairs(rows_of_pairs(tile), tile.queries, tile.keys)
+            .for_spans(range_.least, [&](std::int64_t row, int count) { use(index(row), count); });
+    }
 
     // to[i][j] += alpha * x_i . row(i, j), x [n_queries, e]
     void add_products(float alpha, View x, const Tile& tile, View to) const;

@@ -5,6 +5,13 @@
 #include <cmath>
 
 namespace ordo {
+
+const EncodingInfo throwaway_bias_encoding = {.name = "throwaway-bias",
+                                              .summary = "a penalty that grows with the logarithm of the distance",
+                                              .paper = "none",
+                                              .formula = "score(i, j) -= a_h ln(1 + |i - j|)",
+                                              .make = throwaway_bias_file::make};
+
 namespace throwaway_bias_file {
 
 class ThrowawayBias final : public DistanceBias {
@@ -23,12 +30,9 @@ private:
     static double shape(std::int64_t distance) { return std::log1p(static_cast<double>(std::abs(distance))); }
 };
 
+std::unique_ptr<RegisteredEncoding> make(const Dims& dims) {
+    return make_registered<ThrowawayBias>(dims);
+}
+
 } // namespace throwaway_bias_file
-
-const EncodingInfo throwaway_bias_encoding = {.name = "throwaway-bias",
-                                              .summary = "a penalty that grows with the logarithm of the distance",
-                                              .paper = "none",
-                                              .formula = "score(i, j) -= a_h ln(1 + |i - j|)",
-                                              .make = make_registered<throwaway_bias_file::ThrowawayBias>};
-
 } // namespace ordo

@@ -7,6 +7,13 @@
 #include <cmath>
 
 namespace ordo {
+
+const EncodingInfo throwaway_query_encoding = {.name = "throwaway-query",
+                                               .summary = "a penalty that each query chooses",
+                                               .paper = "none",
+                                               .formula = "score(i, j) -= (w . x_i) ln(1 + |i - j|)",
+                                               .make = throwaway_query_file::make};
+
 namespace throwaway_query_file {
 
 class ThrowawayQuery final : public RegisteredEncoding {
@@ -44,12 +51,9 @@ private:
     }
 };
 
+std::unique_ptr<RegisteredEncoding> make(const Dims& dims) {
+    return make_registered<ThrowawayQuery>(dims);
+}
+
 } // namespace throwaway_query_file
-
-const EncodingInfo throwaway_query_encoding = {.name = "throwaway-query",
-                                               .summary = "a penalty that each query chooses",
-                                               .paper = "none",
-                                               .formula = "score(i, j) -= (w . x_i) ln(1 + |i - j|)",
-                                               .make = make_registered<throwaway_query_file::ThrowawayQuery>};
-
 } // namespace ordo

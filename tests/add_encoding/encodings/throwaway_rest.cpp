@@ -6,6 +6,13 @@
 #include <cmath>
 
 namespace ordo {
+
+const EncodingInfo throwaway_rest_encoding = {.name = "throwaway-rest",
+                                              .summary = "gives each query a sink of its own",
+                                              .paper = "none",
+                                              .formula = "sink_i = w . q_i + sum_j tanh(s(i, j))",
+                                              .make = throwaway_rest_file::make};
+
 namespace throwaway_rest_file {
 
 class ThrowawayRest final : public RegisteredEncoding {
@@ -45,12 +52,9 @@ public:
     }
 };
 
+std::unique_ptr<RegisteredEncoding> make(const Dims& dims) {
+    return make_registered<ThrowawayRest>(dims);
+}
+
 } // namespace throwaway_rest_file
-
-const EncodingInfo throwaway_rest_encoding = {.name = "throwaway-rest",
-                                              .summary = "gives each query a sink of its own",
-                                              .paper = "none",
-                                              .formula = "sink_i = w . q_i + sum_j tanh(s(i, j))",
-                                              .make = make_registered<throwaway_rest_file::ThrowawayRest>};
-
 } // namespace ordo

@@ -5,6 +5,13 @@
 #include <cmath>
 
 namespace ordo {
+
+const EncodingInfo throwaway_row_encoding = {.name = "throwaway-row",
+                                             .summary = "adds to each score what follows it in its row",
+                                             .paper = "none",
+                                             .formula = "s(i, j) += tanh(sum_{l >= j} s(i, l)) / 2",
+                                             .make = throwaway_row_file::make};
+
 namespace throwaway_row_file {
 
 class ThrowawayRow final : public RegisteredEncoding {
@@ -35,12 +42,9 @@ public:
     }
 };
 
+std::unique_ptr<RegisteredEncoding> make(const Dims& dims) {
+    return make_registered<ThrowawayRow>(dims);
+}
+
 } // namespace throwaway_row_file
-
-const EncodingInfo throwaway_row_encoding = {.name = "throwaway-row",
-                                             .summary = "adds to each score what follows it in its row",
-                                             .paper = "none",
-                                             .formula = "s(i, j) += tanh(sum_{l >= j} s(i, l)) / 2",
-                                             .make = make_registered<throwaway_row_file::ThrowawayRow>};
-
 } // namespace ordo

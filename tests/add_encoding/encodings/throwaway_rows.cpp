@@ -3,6 +3,13 @@
 #include "encoding/base/row_table.h"
 
 namespace ordo {
+
+const EncodingInfo throwaway_rows_encoding = {.name = "throwaway-rows",
+                                              .summary = "adds one of seven trained rows in turn",
+                                              .paper = "none",
+                                              .formula = "x += W[p mod 7]",
+                                              .make = throwaway_rows_file::make};
+
 namespace throwaway_rows_file {
 
 class ThrowawayRows final : public RowTable {
@@ -13,12 +20,9 @@ public:
     int row_of(const TokenRows& rows, std::size_t i) const override { return rows.positions[i] % 7; }
 };
 
+std::unique_ptr<RegisteredEncoding> make(const Dims& dims) {
+    return make_registered<ThrowawayRows>(dims);
+}
+
 } // namespace throwaway_rows_file
-
-const EncodingInfo throwaway_rows_encoding = {.name = "throwaway-rows",
-                                              .summary = "adds one of seven trained rows in turn",
-                                              .paper = "none",
-                                              .formula = "x += W[p mod 7]",
-                                              .make = make_registered<throwaway_rows_file::ThrowawayRows>};
-
 } // namespace ordo

@@ -5,6 +5,13 @@
 #include <cmath>
 
 namespace ordo {
+
+const EncodingInfo throwaway_scale_encoding = {.name = "throwaway-scale",
+                                               .summary = "multiplies queries by a factor of their position",
+                                               .paper = "none",
+                                               .formula = "q *= exp(a_h (p mod 3))",
+                                               .make = throwaway_scale_file::make};
+
 namespace throwaway_scale_file {
 
 class ThrowawayScale final : public RegisteredEncoding {
@@ -38,12 +45,9 @@ private:
     static float part(const HeadRows& rows, int i) { return static_cast<float>(rows.positions[i] % 3); }
 };
 
+std::unique_ptr<RegisteredEncoding> make(const Dims& dims) {
+    return make_registered<ThrowawayScale>(dims);
+}
+
 } // namespace throwaway_scale_file
-
-const EncodingInfo throwaway_scale_encoding = {.name = "throwaway-scale",
-                                               .summary = "multiplies queries by a factor of their position",
-                                               .paper = "none",
-                                               .formula = "q *= exp(a_h (p mod 3))",
-                                               .make = make_registered<throwaway_scale_file::ThrowawayScale>};
-
 } // namespace ordo

@@ -3,6 +3,13 @@
 #include "encoding/base/registered.h"
 
 namespace ordo {
+
+const EncodingInfo throwaway_shift_encoding = {.name = "throwaway-shift",
+                                               .summary = "adds a part of the token before to queries, keys, values",
+                                               .paper = "none",
+                                               .formula = "q_t += w q_(t-1), k_t += w k_(t-1), v_t += w v_(t-1)",
+                                               .make = throwaway_shift_file::make};
+
 namespace throwaway_shift_file {
 
 class ThrowawayShift final : public RegisteredEncoding {
@@ -34,12 +41,9 @@ public:
     }
 };
 
+std::unique_ptr<RegisteredEncoding> make(const Dims& dims) {
+    return make_registered<ThrowawayShift>(dims);
+}
+
 } // namespace throwaway_shift_file
-
-const EncodingInfo throwaway_shift_encoding = {.name = "throwaway-shift",
-                                               .summary = "adds a part of the token before to queries, keys, values",
-                                               .paper = "none",
-                                               .formula = "q_t += w q_(t-1), k_t += w k_(t-1), v_t += w v_(t-1)",
-                                               .make = make_registered<throwaway_shift_file::ThrowawayShift>};
-
 } // namespace ordo

@@ -6,6 +6,14 @@
 #include <cmath>
 
 namespace ordo {
+
+const EncodingInfo throwaway_state_encoding = {.name = "throwaway-state",
+                                               .summary = "a penalty for all that lies between and counts",
+                                               .paper = "none",
+                                               .formula =
+                                                   "score(i, j) -= |c_i - c_j|,  c_t = c_(t-1) + sigmoid(w . x_t)",
+                                               .make = throwaway_state_file::make};
+
 namespace throwaway_state_file {
 
 double dot(View a, const float* b) {
@@ -69,13 +77,9 @@ private:
     double gate(int layer, const float* x) const { return 1 / (1 + std::exp(-dot(tensor(slot(layer), 0), x))); }
 };
 
+std::unique_ptr<RegisteredEncoding> make(const Dims& dims) {
+    return make_registered<ThrowawayState>(dims);
+}
+
 } // namespace throwaway_state_file
-
-const EncodingInfo throwaway_state_encoding = {.name = "throwaway-state",
-                                               .summary = "a penalty for all that lies between and counts",
-                                               .paper = "none",
-                                               .formula =
-                                                   "score(i, j) -= |c_i - c_j|,  c_t = c_(t-1) + sigmoid(w . x_t)",
-                                               .make = make_registered<throwaway_state_file::ThrowawayState>};
-
 } // namespace ordo

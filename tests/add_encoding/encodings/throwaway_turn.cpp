@@ -6,6 +6,13 @@
 #include <cmath>
 
 namespace ordo {
+
+const EncodingInfo throwaway_turn_encoding = {.name = "throwaway-turn",
+                                              .summary = "rotates all rows of heads by what was said before",
+                                              .paper = "none",
+                                              .formula = "(a, b) -> (a cos c - b sin c, a sin c + b cos c)",
+                                              .make = throwaway_turn_file::make};
+
 namespace throwaway_turn_file {
 
 class ThrowawayTurn final : public RegisteredEncoding {
@@ -66,12 +73,9 @@ private:
     }
 };
 
+std::unique_ptr<RegisteredEncoding> make(const Dims& dims) {
+    return make_registered<ThrowawayTurn>(dims);
+}
+
 } // namespace throwaway_turn_file
-
-const EncodingInfo throwaway_turn_encoding = {.name = "throwaway-turn",
-                                              .summary = "rotates all rows of heads by what was said before",
-                                              .paper = "none",
-                                              .formula = "(a, b) -> (a cos c - b sin c, a sin c + b cos c)",
-                                              .make = make_registered<throwaway_turn_file::ThrowawayTurn>};
-
 } // namespace ordo
