@@ -35,13 +35,22 @@ std::string with_plain_line_ends(std::string text) {
 
 ChatTemplate::ChatTemplate(std::string text, std::map<std::string, std::string> tokens, std::string where)
     : tokens_(std::move(tokens)), where_(std::move(where)),
-      statements_(explained(where_, [&] { return jinja::parse(with_plain_line_ends(std::move(text))); })) {}
+      code_(explained(where_, [&] { return jinja::parse(with_plain_line_ends(std::move(text))); })) {}
 
 std::string ChatTemplate::write(std::span<const ChatMessage> messages, bool answer, std::time_t now) const {
-    jinja::Input input{{}, {tokens_.begin(), tokens_.end()}, answer, now};
-    for (const ChatMessage& message : messages)
-        input.messages.push_back({{"role", message.role}, {"content", message.text}});
-    return explained(where_, [&] { return jinja::evaluate(statements_, input); });
+    jinja::State state(now);
+    jinja::List all;
+    for (const ChatMessage& message : messages) {
+        all.emplace_back(state.dict());
+        jinja::dict_in(all.back())->members = {{"role", message.role}, {"content", message.text}};
+    }
+    for (const auto& [name, text] : tokens_) state.root.names[name] = text;
+    return explained(where_, [&] {
+        state.root.names["messages"] = state.list(all);
+        state.root.names["add_generation_prompt"] = answer;
+        (*code_)(state);
+        return std::move(state.out);
+    });
 }
 
 std::string ChatTemplate::end_of_answer() const {

@@ -5,7 +5,6 @@
 #include "rows.h"
 #include "text/jinja.h"
 
-#include <map>
 #include <span>
 
 namespace ordo {
@@ -36,7 +35,7 @@ public:
 private:
     std::map<std::string, std::string> tokens_;
     std::string where_;
-    std::vector<jinja::Node> statements_;
+    jinja::Code code_;
 };
 
 } // namespace ordo
