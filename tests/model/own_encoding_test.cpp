@@ -248,6 +248,34 @@ TEST(OwnEncodings, AVersionAtALengthHasTablesThatGrow) {
     }
 }
 
+// The layers' steps and the cache were made for the places of the first version.
+TEST(OwnEncodings, AVersionAtALengthShiftsAtTheSamePlaces) {
+    struct Mixing : Encoding {
+        std::string spec() const override { return "mixing"; }
+        bool shifts(Place place) const override { return place == Place::attention || place == more; }
+        int shift_rows() const override { return rows; }
+        void shift(View, const ShiftRows&) const override {}
+        AtLength at_length(int, int) const override {
+            auto version = std::make_unique<Mixing>();
+            version->more = other, version->rows = other_rows;
+            return {std::move(version)};
+        }
+        Place more = Place::attention, other = Place::attention;
+        int rows = 1, other_rows = 1;
+    };
+    const Model model = Model::load(unencoded);
+    const auto open = [&](Place other, int rows) {
+        auto own = std::make_unique<Mixing>();
+        own->other = other, own->other_rows = rows;
+        const Model mixed = model.with_encoding(std::move(own));
+        const Session session(mixed, {.capacity = 20});
+    };
+    for (const Place place : {Place::embedding, Place::qkv, Place::feed_forward})
+        expect_error(ErrorCode::usage, "mixing: expected the same moments, places", [&] { open(place, 1); });
+    expect_error(ErrorCode::usage, "shift_rows(): expected 0 to", [&] { open(Place::attention, -1); });
+    EXPECT_NO_THROW(open(Place::attention, 2));
+}
+
 TEST(OwnEncodings, OneThatIsNotMadeAgainGoesOnWithItsTables) {
     struct Registered : Tabled {
         std::string spec() const override { return "made-once"; }

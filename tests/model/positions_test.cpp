@@ -284,7 +284,7 @@ TEST(LengthsOfSessions, MayNotChangeWhatAnEncodingReads) {
     items.push_back(std::make_unique<Changing>(0));
     const Blueprint b = small_blueprint();
     const Model model = random_model(b, ModelEncodings(std::move(items), b.n_layers), 2);
-    expect_error(ErrorCode::usage, "changing: expected the same moments, tensors, state and reach",
+    expect_error(ErrorCode::usage, "changing: expected the same moments, places, tensors, state and reach",
                  [&] { Session s(model, {5}); });
 }
 

@@ -2,6 +2,7 @@
 #include "encoding/base/model_encodings.h"
 
 #include "core/error.h"
+#include "encoding/base/moments.h"
 #include "encoding/base/plan.h"
 #include "encoding/base/registry.h"
 #include "encoding/base/spec.h"
@@ -239,14 +240,17 @@ std::optional<ModelEncodings> ModelEncodings::at_length(Lengths lengths, int n_p
     std::vector<std::size_t> changed;
     for (std::size_t i = 0; i < items_.size(); ++i) {
         const Encoding& old = *items_[i];
-        std::unique_ptr<Encoding> instead = old.at_length(lengths.session, lengths.text).instead.encoding;
-        if (!instead) continue;
-        if (instead->moments() != old.moments() || instead->tensors().size() != old.tensors().size() ||
+        OwnEncoding version = old.at_length(lengths.session, lengths.text).instead;
+        if (!version.encoding) continue;
+        std::unique_ptr<Encoding> instead = checked(std::move(version));
+        const bool elsewhere = std::any_of(std::begin(all_places), std::end(all_places),
+                                           [&](Place place) { return instead->shifts(place) != old.shifts(place); });
+        if (elsewhere || instead->moments() != old.moments() || instead->tensors().size() != old.tensors().size() ||
             instead->state_floats() != old.state_floats() || instead->reads() != old.reads() ||
             instead->position_axes() != old.position_axes() || instead->limits().positions < old.limits().positions ||
             instead->limits().segments < old.limits().segments || instead->limits().derived < old.limits().derived)
             fail(ErrorCode::usage, printable(old.spec()),
-                 ": expected the same moments, tensors, state and reach in a session of ", lengths.session,
+                 ": expected the same moments, places, tensors, state and reach in a session of ", lengths.session,
                  " tokens, found others");
         other.items_[i] = std::move(instead);
         changed.push_back(i);
