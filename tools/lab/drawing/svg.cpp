@@ -121,10 +121,9 @@ public:
                                                             : 0);
         frame_.x.ticks = x_ticks(x), frame_.y.ticks = ticks_of(y, curves.log_y, 6);
         make_key();
-        double right = 30;
-        for (const auto& [label, sample] : key_) right = std::max(right, 70 + std::min(340.0, breadth(label)));
         const auto named = [](const Series& series) { return !series.names.empty(); };
-        frame_.place(right, curves.square && std::ranges::any_of(curves.series, named)); // names need height
+        frame_.place(30, curves.square && std::ranges::any_of(curves.series, named)); // names need height
+        place_key();
         if (curves.square) frame_.make_square(1, 1);
         frame_.x.range = x, frame_.y.range = y;
     }
@@ -166,29 +165,35 @@ private:
         if (looks_.size() < 2 && curves_.references.empty() && curves_.interval.empty()) return;
         for (std::size_t i = 0; i < looks_.size() && key_.empty(); ++i)
             if (const Series& one = curves_.series[i]; !one.low.empty())
-                key_.emplace_back(curves_.interval, one.style == Style::points
-                                                        ? line(15, -7, 15, 7, stroke(looks_[i]))
-                                                        : rectangle(0, -6, 30, 12, band(looks_[i])));
+                key_.push_back({curves_.interval, one.style == Style::points
+                                                      ? line(15, -7, 15, 7, stroke(looks_[i]))
+                                                      : rectangle(0, -6, 30, 12, band(looks_[i]))});
         for (std::size_t i = 0; i < looks_.size(); ++i)
             if (const Series& one = curves_.series[i]; !one.label.empty() && !named_by_axis(one)) {
                 const bool points = one.style == Style::points;
-                key_.emplace_back(one.label,
-                                  (points ? "" : line(0, 0, 30, 0, stroke(looks_[i]))) +
-                                      (points || one.style == Style::line_points ? mark(15, 0, looks_[i], 4.5) : ""));
+                key_.push_back(
+                    {one.label, (points ? "" : line(0, 0, 30, 0, stroke(looks_[i]))) +
+                                    (points || one.style == Style::line_points ? mark(15, 0, looks_[i], 4.5) : "")});
             }
         for (std::size_t i = 0; i < curves_.references.size(); ++i)
-            key_.emplace_back(curves_.references[i].label, line(0, 0, 30, 0, stroke(grey(i))));
+            key_.push_back({curves_.references[i].label, line(0, 0, 30, 0, stroke(grey(i)))});
+    }
+    // In rows above the plot.
+    void place_key() {
+        double x = frame_.x.from, y = 16;
+        for (Sample& one : key_) {
+            const double wide = 38 + breadth(one.label) + 22;
+            if (x > frame_.x.from && x + wide > frame_.x.to) x = frame_.x.from, y += 19;
+            one.x = x, one.y = y;
+            x += wide;
+        }
+        if (!key_.empty()) frame_.lower(y);
     }
     std::string key() const {
-        const double rows = static_cast<double>(std::max<std::size_t>(1, key_.size())),
-                     step = std::min(19.0, (frame_.y.from - frame_.y.to) / rows);
         std::string out;
-        double y = frame_.y.to + 8;
-        for (const auto& [label, sample] : key_) {
-            out += joined("<g transform=\"translate(", px(frame_.x.to + 18), " ", px(y), ")\">", sample,
-                          written(38, 0, label, {small, "start"}), "</g>\n");
-            y += step;
-        }
+        for (const Sample& one : key_)
+            out += joined("<g transform=\"translate(", px(one.x), " ", px(one.y), ")\">", one.drawn,
+                          written(38, 0, one.label, {small, "start"}), "</g>\n");
         return out;
     }
 
@@ -271,7 +276,11 @@ private:
 
     const Curves& curves_;
     std::vector<Look> looks_;
-    std::vector<std::pair<std::string, std::string>> key_;
+    struct Sample {
+        std::string label, drawn;
+        double x = 0, y = 0;
+    };
+    std::vector<Sample> key_;
     Frame frame_;
 };
 

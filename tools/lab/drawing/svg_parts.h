@@ -104,7 +104,7 @@ inline std::vector<Tick> ticks_of_names(const std::vector<std::string>& names) {
     return ticks;
 }
 
-// The plot between its axes. `right` pixels remain at its right for a key or a scale.
+// The plot between its axes. `right` pixels remain at its right for a scale.
 struct Frame {
     const Picture& picture;
     Axis x, y;
@@ -117,6 +117,9 @@ struct Frame {
         height = high ? 900 : upright ? 720 : 600;
         x.from = 52 + std::min(300.0, breadth(y.ticks)), x.to = width - right;
         y.from = height - below - (remark.empty() ? 34 : 54), y.to = 16;
+    }
+    void lower(double by) { // for what stands above
+        y.from += by, y.to += by, height += by;
     }
     void make_square(double cells_x, double cells_y) {
         const double unit = std::min((x.to - x.from) / cells_x, (y.from - y.to) / cells_y);
