@@ -97,7 +97,16 @@ TEST(OwnEncodings, NumbersWithoutAMeaningAreAnError) {
         own->rows = rows;
         expect_error(ErrorCode::usage, "shift_rows(): expected 0 to", [&] { model.with_encoding(std::move(own)); });
     }
-    for (const unsigned bits : {256u, 1u << 31})
+    struct Axes : Slope {
+        int position_axes() const override { return axes; }
+        int axes = 0;
+    };
+    for (const int axes : {0, 17}) {
+        auto own = std::make_unique<Axes>();
+        own->axes = axes;
+        expect_error(ErrorCode::usage, "position_axes(): expected 1 to", [&] { model.with_encoding(std::move(own)); });
+    }
+    for (const unsigned bits : {512u, 1u << 31})
         expect_error(ErrorCode::usage, "moments(): expected a set of moments",
                      [&] { Model::load(unencoded, std::make_unique<Stated>(0, bits)); });
 }
