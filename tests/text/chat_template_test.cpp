@@ -93,6 +93,7 @@ TEST(ChatTemplate, RefusesByNameAndLine) {
     EXPECT_NE(refusal("{{ messages is undeclared }}").find("the test 'undeclared'"), std::string::npos);
     EXPECT_NE(refusal("{{ lipsum(3) }}").find("the function 'lipsum'"), std::string::npos);
     EXPECT_NE(refusal("{{ [1] | tojson(sort_keys=true) }}").find("the argument 'sort_keys'"), std::string::npos);
+    EXPECT_NE(refusal("{{ 'aa' | replace('a') }}").find("expected an argument 'new'"), std::string::npos);
     EXPECT_NE(refusal("{{ nothing + 'a' }}").find("'nothing', which is undefined"), std::string::npos);
     EXPECT_NE(refusal("{{ nothing.at.all }}").find("'nothing', which is undefined"), std::string::npos);
     EXPECT_NE(refusal("{% if true %}").find("expected endif, found the end"), std::string::npos);
