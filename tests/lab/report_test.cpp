@@ -82,7 +82,7 @@ TEST(LabReport, CtrlCEndsItWithWhatIsDone) {
     put_file(directory / "report.md", "complete");
     const Outcome outcome =
         run_program({"lab", "report", directory.path().string(), "--quick"},
-                    {.signal = SIGINT, .signal_file = (directory / "data/heat-map-128x8.csv").string()});
+                    {.signal = SIGINT, .signal_file = (directory / "data/order-answers.csv").string()});
     EXPECT_EQ(outcome.code, 130) << outcome.err;
     EXPECT_FALSE(outcome.died);
     for (const char* name : {"index.partial.html", "report.partial.md"}) {
