@@ -91,7 +91,7 @@ private:
         const auto parts = static_cast<std::ptrdiff_t>(in_.parts.size());
         for (int item = 0; item < at.encodings.count(); ++item) {
             if (!at.acts(item)) continue;
-            parallel_for(parts, std::max(1, 8192 / (n * x.cols)), [&](std::ptrdiff_t part) {
+            parallel_for(parts, std::max(1, 8192 / x.cols / n), [&](std::ptrdiff_t part) {
                 at.encodings.keep_inputs(item, rows_of(x, static_cast<int>(part) * n, n), at.place,
                                          at.states(in_.parts[part], 0, n));
             });

@@ -69,6 +69,10 @@ void set_windows(Blueprint& b, std::span<const std::int64_t> windows) {
     if (windows.size() > static_cast<std::size_t>(b.n_layers))
         fail(ErrorCode::usage, "option --window: expected at most a number for each of the ", b.n_layers,
              " layers, found ", windows.size());
+    for (const std::int64_t window : windows)
+        if (b.mask == Mask::bidirectional && window != 0 && window % 2 == 0)
+            fail(ErrorCode::usage, "option --window: expected 0 or odd numbers for ", b.architecture,
+                 ", whose tokens see as many to each side, found ", window);
     std::vector<LayerPlan> plans;
     for (int i = 0; i < b.n_layers; ++i) {
         plans.push_back(b.layer(i));
