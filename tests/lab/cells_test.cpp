@@ -195,6 +195,9 @@ const Expected cells[] = {
     {"stretch", "collisions", "position=1;other=37", "apart", near(0)},
     {"stretch", "collisions", "position=1;other=36", "apart", near(2 * pi / 36, 1e-9)},
     {"stretch", "collisions", "position=1;other=6", "apart", near(2 * pi / 6, 1e-9)},
+    {"stretch", "collisions", "position=1;other=7", "apart", near(2 * pi / 6, 1e-9)}, // 6 of 36 parts of a turn
+    {"stretch", "collisions", "encoding=rotate-stretch:period=6;position=1;other=7", "apart", near(0)},
+    {"stretch", "scale", "0", "after_over_before", near(0.1, 0.02)},
     {"stretch", "near-collisions", "offset=44", "pair_0_off_by_radians", near(.0177, 5e-5)},
     {"stretch", "near-collisions", "offset=710", "pair_0_off_by_radians", near(6.0e-5, 5e-7)},
     {"stretch", "near-collisions", "offset=710", "row_distance_width_128", above(1)},
@@ -223,6 +226,7 @@ const Expected cells[] = {
     {"worked-examples", "shapes", "2", "shape", is("(100, 512)")},
     {"worked-examples", "shapes", "4", "shape", is("(10, 3, 2)")},
     {"worked-examples", "shapes", "5", "shape", is("(10, 6)")},
+    {"worked-examples", "shapes", "6", "shape", is("(10, 12)")}, // of the notebook's class
     // |PE| = sqrt(d/2), and |e| = 1 for N(0, 1/d), or sqrt(d) with the scale.
     {scale, "lengths", "width=512", "waves", near(16, 1e-9)},
     {scale, "lengths", "width=8", "waves", near(2, 1e-9)},
@@ -310,20 +314,6 @@ const Result& result_of(const std::string& line) {
         at->second = run(words[0], options);
     }
     return at->second;
-}
-
-// The rows that an expectation is of.
-std::vector<std::size_t> rows_of(const tools::Figures& figures, const std::string& row) {
-    std::vector<std::size_t> rows;
-    if (row.find('=') == row.npos) {
-        for (std::size_t i = 0; i < figures.rows.size(); ++i)
-            if (row == "*" || row == std::to_string(i)) rows.push_back(i);
-        return rows;
-    }
-    Where where;
-    for (const std::string& part : ordo::test::words_in(row, ';'))
-        where.emplace_back(part.substr(0, part.find('=')), part.substr(part.find('=') + 1));
-    return {row_of(figures, where)};
 }
 
 class LabCells : public testing::TestWithParam<std::string> {};

@@ -6,6 +6,7 @@
 #include "tests/lab/has.h"
 #include "tools/cli/one_thread.h"
 #include "tools/lab/drawing/render.h"
+#include "tools/lab/study/cells.h"
 
 #include <algorithm>
 #include <cmath>
@@ -52,28 +53,19 @@ inline const tools::Figures& table(const Result& result, std::string_view name) 
 }
 
 inline std::size_t column(const tools::Figures& figures, std::string_view name) {
-    const auto at = std::find(figures.columns.begin(), figures.columns.end(), name);
-    if (at == figures.columns.end()) fail(ErrorCode::failure, "no column ", name);
-    return static_cast<std::size_t>(at - figures.columns.begin());
+    return column_named(figures, name);
 }
 
-inline double number(const tools::Cell& cell) {
-    if (const auto* integer = std::get_if<std::int64_t>(&cell)) return static_cast<double>(*integer);
-    if (const auto* real = std::get_if<double>(&cell)) return *real;
-    return std::nan("");
-}
+using lab::number, lab::numbers_of, lab::rows_of;
 
 // The first row that has these texts in these columns.
 using Where = std::vector<std::pair<std::string, std::string>>;
 inline std::size_t row_of(const tools::Figures& figures, const Where& where) {
-    for (std::size_t i = 0; i < figures.rows.size(); ++i)
-        if (std::all_of(where.begin(), where.end(), [&](const auto& is) {
-                const tools::Cell& c = figures.rows[i][column(figures, is.first)];
-                const auto* words = std::get_if<std::string>(&c);
-                return words ? *words == is.second : tools::number_text(number(c)) == is.second;
-            }))
-            return i;
-    fail(ErrorCode::failure, "no such row");
+    std::string row;
+    for (const auto& [name, value] : where) row += name + "=" + value + ";";
+    const std::vector<std::size_t> rows = rows_of(figures, row);
+    if (rows.empty()) fail(ErrorCode::failure, "no row ", row);
+    return rows[0];
 }
 
 // The number in a column of that row.
@@ -92,13 +84,6 @@ inline double nats(std::span<const float> logits, Token token) {
     double sum = 0;
     for (const float logit : logits) sum += std::exp(static_cast<double>(logit));
     return std::log(sum) - static_cast<double>(logits[token]);
-}
-
-// The cells of a table, or the numbers of a picture.
-inline tools::Figures numbers_of(const Result& result, std::string_view name) {
-    for (const Picture& picture : result.pictures)
-        if (picture.name == name) return figures_of(picture);
-    return table(result, name);
 }
 
 template <class Content>

@@ -133,37 +133,36 @@ Model relative_model(int context, std::uint64_t seed) {
 }
 
 std::vector<HandSetMatrix> hand_set_matrices(int context, std::uint64_t seed) {
+    constexpr int whole = -1; // or a third of qkv
+    constexpr struct {
+        int theorem;
+        const char *name, *tensor;
+        int part;
+        const char* meaning;
+    } shown[] = {
+        {1, "E", "embedding.weight", whole, "embedding: 1; 1 for the first token, -1 for others; then its content"},
+        {1, "g", "layers.0.attention_norm.weight", whole, "gain of every norm, which leaves a state as it is"},
+        {1, "W_q", "layers.0.attention.qkv.weight", 0, "queries: anything, here a half"},
+        {1, "W_k", "layers.0.attention.qkv.weight", 1, "keys: all are alike, so attention is uniform"},
+        {1, "W_v", "layers.0.attention.qkv.weight", 2, "values: 1 of the first token, 0 of others"},
+        {1, "W_o", "layers.0.attention.out.weight", whole, "output: the mean of the values, 1/t, goes to place 2"},
+        {1, "W_1", "layers.0.feed_forward.in.weight", whole, "feed-forward network: a unit for each t, of 1/t"},
+        {1, "b_1", "layers.0.feed_forward.in.bias", whole, "its biases: 1/t after the norm"},
+        {1, "W_2", "layers.0.feed_forward.out.weight", whole, "from its units: t/4 to place 3, the rest to place 4"},
+        {1, "b_2", "layers.0.feed_forward.out.bias", whole, "the same at t = 1"},
+        {2, "W_q", "layers.1.attention.qkv.weight", 0, "queries: a constant, minus the own count, and contents"},
+        {2, "W_k", "layers.1.attention.qkv.weight", 1, "keys: the own count, a constant, and the contents"},
+        {2, "W_v", "layers.1.attention.qkv.weight", 2, "values: the contents"},
+        {2, "W_o", "layers.1.attention.out.weight", whole, "output: the answer, places 9 to 12"},
+    };
     TensorMemory tensors = relative_tensors(counting_blueprint(context, 2), seed);
     std::vector<HandSetMatrix> all;
-    const auto add = [&](int theorem, const char* name, const std::string& meaning, View rows) {
+    for (const auto& [theorem, name, tensor, part, meaning] : shown) {
+        const View all_rows = tensors.view(tensor),
+                   rows = part == whole ? all_rows : rows_of(all_rows, part * score, score);
         HandSetMatrix& out = all.emplace_back(HandSetMatrix{theorem, name, meaning, {}});
         for (int i = 0; i < rows.rows; ++i) out.rows.emplace_back(rows.row(i), rows.row(i) + rows.cols);
-    };
-    const auto head = [&](const char* layer, int part) {
-        return rows_of(tensors.view(text(layer, ".attention.qkv.weight")), part * score, score);
-    };
-    add(1, "E", "embedding of each token: 1; 1 for the first token, -1 for others; then its content",
-        tensors.view("embedding.weight"));
-    add(1, "g",
-        text("gain of every norm: sqrt(", square, "/", stream, "), so that a state of this length stays as it is"),
-        tensors.view("layers.0.attention_norm.weight"));
-    add(1, "W_q", "queries: anything, here a half", head("layers.0", 0));
-    add(1, "W_k", "keys: ones in the first column, so that all keys are alike and attention is uniform",
-        head("layers.0", 1));
-    add(1, "W_v", "values: 1 of the first token, 0 of others", head("layers.0", 2));
-    add(1, "W_o", "output: the mean of the values, 1/t, goes to place 2 of the state",
-        tensors.view("layers.0.attention.out.weight"));
-    add(1, "W_1", "feed-forward network: a unit for each t, which reads 1/t",
-        tensors.view("layers.0.feed_forward.in.weight"));
-    add(1, "b_1", "its biases: 1/t after the norm", tensors.view("layers.0.feed_forward.in.bias"));
-    add(1, "W_2", text("from its units: t/", context, " goes to place 3; place 4 keeps the length of the state"),
-        tensors.view("layers.0.feed_forward.out.weight"));
-    add(1, "b_2", "the same at t = 1", tensors.view("layers.0.feed_forward.out.bias"));
-    add(2, "W_q", "queries of the second layer: a constant, minus the own count, and products of contents",
-        head("layers.1", 0));
-    add(2, "W_k", "keys: the own count, a constant, and the contents", head("layers.1", 1));
-    add(2, "W_v", "values: the contents", head("layers.1", 2));
-    add(2, "W_o", "output: the answer, places 9 to 12", tensors.view("layers.1.attention.out.weight"));
+    }
     return all;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Heat maps of the sinusoidal table: near its start, and at positions no longer small compared with 10,000.
+#include "tools/lab/study/cells.h"
 #include "tools/lab/study/prelude.h"
 
 namespace ordo::lab {
@@ -58,20 +59,11 @@ Result run(const Request&) {
             add_row(last.figures, start, column, values.least(), values.most());
         }
     }
-    const auto text = [&](std::size_t row, std::size_t column) {
-        return fixed_text(std::get<double>(last.figures.rows[row][column]), 4);
-    };
-    result.answer = "The left columns are fast stripes, and each pair further right is a slower wave. Near position 0 "
-                    "the slowest pair of 512 columns stands still at 0 and 1. At position 50,000 it has moved to " +
-                    text(4, 2) + " and " + text(5, 2) + ".";
-    result.found = {"In the 128 x 8 table the sign changes " +
-                        tools::number_text(static_cast<double>(sign_changes(small, 0))) + " times in column 0 and " +
-                        tools::number_text(static_cast<double>(sign_changes(small, 6))) + " times in column 6.",
-                    "The slowest sine of 512 columns stays between " + text(0, 2) + " and " + text(0, 3) +
-                        " in rows 0 to 99, between " + text(2, 2) + " and " + text(2, 3) +
-                        " in the 100 rows from 5,000, and between " + text(4, 2) + " and " + text(4, 3) +
-                        " in the 100 rows from 50,000."};
     result.tables.push_back(std::move(last));
+    result.answer = with_cells("The left columns are fast stripes, and each pair further right is a slower wave. Near "
+                               "position 0 the slowest pair of 512 columns stands still at 0 and 1. At position 50,000 "
+                               "it has moved to {:last-pair/4/least|4} and {:last-pair/5/least|4}.",
+                               result);
     return result;
 }
 

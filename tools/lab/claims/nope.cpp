@@ -3,6 +3,7 @@
 // Haviv et al. 2022, arXiv 2203.16634 (probes); Kazemnejad et al. 2023, arXiv 2305.19466 (theorems).
 #include "tools/lab/claims/counting.h"
 #include "tools/lab/shipped/probe.h"
+#include "tools/lab/study/cells.h"
 
 namespace ordo::lab {
 namespace nope_file {
@@ -60,16 +61,12 @@ void measure_distances(const Request& request, Figures& figures) {
                 largest_difference(own[i], content[i]));
 }
 
-// Returns the change without an encoding, by the number of layers.
-std::map<int, Permuted> bags(const Request& request, Figures& figures) {
-    std::map<int, Permuted> none;
+void bags(const Request& request, Figures& figures) {
     for (const int layers : {1, 2, 4})
         for (const EncodingInfo* info : registered_encodings()) {
             const Permuted p = permute(std::string(info->name), layers, request.seed);
             add_row(figures, layers, info->name, p.difference, p.scale);
-            if (info->name == "none") none[layers] = p;
         }
-    return none;
 }
 
 struct Probes {
@@ -111,16 +108,9 @@ Result run(const Request& request) {
     Figures distances{{"tokens", "logit", "logit_alibi", "off_alibi", "off_content"}, {}, -1};
     count_tokens(counts);
     measure_distances(request, distances);
-    std::map<int, Permuted> bag = bags(request, bag_table);
+    bags(request, bag_table);
     Probes probes = run_probes(request);
-    const double guess = probes.curves.references.at(0).y;
     Result result;
-    result.answer =
-        told("Permuting the earlier words changes the answer of one layer by {} (logits of {}), of two layers by {}: "
-             "one layer reads them as an unordered bag, and more layers count words by the causal mask. A linear probe "
-             "reads a position from the trained model without encoding with an error of {}; guessing has {}.",
-             figure(bag[1].difference, 2), figure(bag[1].scale, 2), figure(bag[2].difference, 2),
-             figure(probes.none, 2), figure(guess, 2));
     result.notes = {
         "The hand-set weights show that such weights exist, not that training finds them; the probe examines trained "
         "weights. A bag of words still knows its last token, which is the query: \"1 2 3\" and \"3 2 1\" differ for "
@@ -148,6 +138,16 @@ Result run(const Request& request) {
         {"probe", "Error of a linear probe for the position, in positions", std::move(probes.figures)}};
     result.pictures = {{"probe-curve", told("Mean absolute error of a linear probe in its best layer: {}", probes.best),
                         "layer (0: the embedding)", "mean absolute error in positions", std::move(probes.curves)}};
+    result.answer = with_cells(
+        "Permuting the earlier words changes the answer of one layer by "
+        "{:bag-of-words/layers=1;encoding=none/logits_differ_by|2} (logits of "
+        "{:bag-of-words/layers=1;encoding=none/largest_logit|2}), of two layers by "
+        "{:bag-of-words/layers=2;encoding=none/logits_differ_by|2}: one layer reads them as an unordered bag, and more "
+        "layers count words by the causal mask. A linear probe reads a position from the trained model without "
+        "encoding "
+        "with an error of " +
+            figure(probes.none, 2) + "; guessing has {:probe/0/mean_guess|2}.",
+        result);
     return result;
 }
 

@@ -3,6 +3,7 @@
 // Vaswani et al. 2017, arXiv 1706.03762, section 3.4.
 #include "model/stack.h"
 #include "tools/lab/shipped/weight_files.h"
+#include "tools/lab/study/cells.h"
 
 namespace ordo::lab {
 namespace scale_file {
@@ -76,7 +77,6 @@ Result run(const Request& request) {
     curves.series = {series("without the scale", Series::Style::line_points),
                      series("with sqrt(d)", Series::Style::line_points)};
     curves.references = {{"equal", 1}};
-    double at_512 = 0, scaled_512 = 0;
     for (const int d : {8, 32, 64, 128, 256, 512, 768, 1024}) {
         const double e = embedding_length(d, request.seed);
         const double pe = norm(LooseEncoding("sinusoidal:scale=1", dims_of(d)).table(1, {}, 7).rows[0]);
@@ -88,17 +88,11 @@ Result run(const Request& request) {
         const double factor = distance(ones, zeros) / std::sqrt(d);
         add_row(table, d, e, pe, pe / e, pe / (e * factor));
         for (const auto& [curve, y] : {std::pair{0, pe / e}, {1, pe / (e * factor)}}) curves.series[curve].add(d, y);
-        if (d == 512) at_512 = pe / e, scaled_512 = pe / (e * factor);
     }
     Figures trained{{"model", "width", "embedding", "embedding_as_scaled", "added", "added_over_scaled"}, {}, 3};
     for (const Trained& one : trained_models(request)) add_trained(one, trained);
 
     Result result;
-    result.answer =
-        told("Because the waves would drown the words: at width 512 a row of waves is {} times as long as a new word "
-             "vector from N(0, 1/d). With the word vector multiplied by sqrt(d), they are {} times as long. None of "
-             "the introductory texts mentions this scale.",
-             figure(at_512, 2), figure(scaled_512, 2));
     Figures shadow{{"embedding", "waves_over_embedding", "same_position", "same_word"}, {}, 3};
     for (const auto& [name, deviation] : {std::pair{"N(0, 1/d)", 1 / std::sqrt(512)}, {"N(0, 1)", 1.0}}) {
         const Alike one = alike(512, deviation, request.seed);
@@ -117,6 +111,12 @@ Result run(const Request& request) {
                              "Mean cosines of sums of embedding and waves, width 512: two words at one position, and "
                              "one word at two of 256 positions",
                              std::move(shadow)});
+    result.answer = with_cells(
+        "Because the waves would drown the words: at width 512 a row of waves is "
+        "{:lengths/width=512/waves_over_embedding|2} "
+        "times as long as a new word vector from N(0, 1/d). With the word vector multiplied by sqrt(d), they are "
+        "{:lengths/width=512/waves_over_scaled|2} times as long. None of the introductory texts mentions this scale.",
+        result);
     if (!trained.rows.empty())
         result.tables.push_back(
             {"trained", "Mean lengths in trained weights whose encoding acts on the embedding", std::move(trained)});

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tools/lab/claims/slips.h"
 
-#include "tools/lab/study/prelude.h"
+#include "tools/lab/math/matrix.h"
 
 namespace ordo::lab {
 
@@ -19,25 +19,6 @@ std::vector<Vector> table_without_parentheses(int rows, int d) {
 }
 
 namespace {
-
-using Matrix = std::vector<Vector>;
-
-Matrix random_matrix(int rows, int cols, double deviation, std::uint64_t seed, std::uint64_t stream) {
-    const Random random(seed, stream);
-    Matrix m(static_cast<std::size_t>(rows), Vector(static_cast<std::size_t>(cols)));
-    std::uint64_t n = 0;
-    for (Vector& row : m)
-        for (double& v : row) v = deviation * random.normal(n++);
-    return m;
-}
-
-Matrix times(const Matrix& a, const Matrix& b) {
-    Matrix out(a.size(), Vector(b[0].size()));
-    for (std::size_t i = 0; i < a.size(); ++i)
-        for (std::size_t l = 0; l < b.size(); ++l)
-            for (std::size_t j = 0; j < b[0].size(); ++j) out[i][j] += a[i][l] * b[l][j];
-    return out;
-}
 
 // The index of element c of row t of head h in [T, d].
 std::pair<std::size_t, std::size_t> place(HeadSplit split, std::size_t h, std::size_t t, std::size_t c,

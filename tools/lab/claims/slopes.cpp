@@ -19,9 +19,7 @@ std::vector<std::vector<double>> matrix_of(int heads, int head, int length) {
 NamedFigures slope_table() {
     NamedFigures out{"slopes", "The slope of each head for 1 to 16 heads", {{"heads"}, {}, 5}};
     for (int h = 0; h < most_heads; ++h) out.figures.columns.push_back("m" + std::to_string(h));
-    for (int n = 1; n <= most_heads; ++n) {
-        add_row(out.figures, n, alibi_slopes(n));
-    }
+    for (int n = 1; n <= most_heads; ++n) add_row(out.figures, n, alibi_slopes(n));
     return out;
 }
 
@@ -81,19 +79,6 @@ Picture weights_picture(int heads, int length) {
             distance_label, factor_label, std::move(curves)};
 }
 
-Picture all_slopes() {
-    HeatMap map{.values = {}, .first_y = 1, .value_label = "log2 of the slope", .diverging = false};
-    for (int n = 1; n <= most_heads; ++n) {
-        auto& row = map.values.emplace_back(most_heads, NAN);
-        const std::vector<double> slopes = alibi_slopes(n);
-        for (std::size_t h = 0; h < slopes.size(); ++h) row[h] = std::log2(slopes[h]);
-    }
-    return {"slopes-by-heads",
-            "Slopes for 1 to 16 heads: after a power of two, the first new slope is steeper than all others, and the "
-            "rest lie between them",
-            "head", "number of heads", std::move(map)};
-}
-
 // The bias of a head. Each picture has a colour scale of its own: on a common one, a flat head would be one colour.
 Picture bias_picture(int heads, int head, int length) {
     HeatMap map{.values = matrix_of(heads, head, length),
@@ -118,7 +103,6 @@ Result run(const Request& request) {
     if (heads > 1) shown.push_back(gentlest - slopes.begin());
     result.pictures = {weights_picture(heads, length)};
     for (const int head : shown) result.pictures.push_back(bias_picture(heads, head, length));
-    result.pictures.push_back(all_slopes());
     result.pictures.push_back(shapes_picture(heads, length));
     const auto kept = [](double slope) { return fixed_text(std::exp(-10 * slope), 3); };
     result.answer = told("With {} heads the slopes run from {} to {}. Ten tokens away, the steepest head multiplies a "

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The sinusoidal table as curves: each dimension over the positions, each position over the dimensions.
+#include "tools/lab/study/cells.h"
 #include "tools/lab/study/prelude.h"
 
 namespace ordo::lab {
@@ -8,8 +9,8 @@ namespace waves_file {
 constexpr int wide = 512, shown_positions[] = {1, 10, 50, 99};
 constexpr std::size_t words = 3; // "transformers are awesome"
 
-std::vector<double> numbers(std::size_t count, std::size_t first = 0, std::size_t step = 1) {
-    std::vector<double> out;
+Vector numbers(std::size_t count, std::size_t first = 0, std::size_t step = 1) {
+    Vector out;
     for (std::size_t i = first; i < count; i += step) out.push_back(i);
     return out;
 }
@@ -40,10 +41,9 @@ Curves along_dimensions(const Table& table, std::span<const int> positions, std:
 Picture four_dimensions() {
     const Table table = sinusoidal_table(4, 32);
     Curves curves = along_positions(table);
-    Series marks{.label = "the three words", .style = Series::Style::points};
+    Series& marks = curves.add("the three words", Series::Style::points);
     for (std::size_t p = 0; p < words; ++p)
         for (const double value : table.rows[p]) marks.add(p, value);
-    curves.series.push_back(std::move(marks));
     return {"4-dimensions", "4 dimensions along the positions: three words take samples at the start of each wave",
             "position", "value added", std::move(curves)};
 }
@@ -76,9 +76,8 @@ Picture asking() {
         Series& series = curves.add("width " + std::to_string(width));
         for (int offset = 0; offset <= most_offset; ++offset) series.add(offset, found_at(width, offset));
     }
-    Series multiples{.label = "5, 10, 15, 20", .style = Series::Style::points};
+    Series& multiples = curves.add("5, 10, 15, 20", Series::Style::points);
     for (const int offset : {5, 10, 15, 20}) multiples.add(offset, found_at(wide, offset));
-    curves.series.push_back(std::move(multiples));
     return {"asking", "A query for the word 5 places on scores highest there, and has no peaks at 10, 15 and 20",
             "offset, in positions", "score / largest score", std::move(curves)};
 }
@@ -103,24 +102,18 @@ NamedFigures properties() {
         Sample values;
         const Vector w = column_of(sinusoidal_table(d, 1, "div_term"), 1);
         double off = 0, differs = 0, rotated = 0; // PE(p + 17) is PE(p) with pair k rotated by 17 w_k
-        std::vector<std::vector<double>> sorted = table.rows;
-        std::sort(sorted.begin(), sorted.end());
-        const auto equal = sorted.end() - std::unique(sorted.begin(), sorted.end());
         for (std::size_t p = 0; p < table.rows.size(); ++p) {
-            double norm = 0;
-            for (std::size_t c = 0; c < table.header.size(); ++c) {
-                const double value = table.rows[p][c];
-                values.add(value);
-                norm += value * value;
-                differs = std::max(differs, std::abs(value - longer.rows[p][c]));
-            }
-            off = std::max(off, std::abs(norm - d / 2.0));
+            const Vector &row = table.rows[p], &later = longer.rows[p + 17];
+            for (const double value : row) values.add(value);
+            differs = std::max(differs, largest_difference(row, longer.rows[p]));
+            off = std::max(off, std::abs(dot(row, row) - d / 2.0));
             for (std::size_t k = 0; k < w.size(); ++k) {
-                const double angle = std::atan2(table.rows[p][2 * k], table.rows[p][2 * k + 1]) + 17 * w[k];
-                rotated = std::max({rotated, std::abs(longer.rows[p + 17][2 * k] - std::sin(angle)),
-                                    std::abs(longer.rows[p + 17][2 * k + 1] - std::cos(angle))});
+                const double angle = std::atan2(row[2 * k], row[2 * k + 1]) + 17 * w[k];
+                rotated = std::max(
+                    {rotated, std::abs(later[2 * k] - std::sin(angle)), std::abs(later[2 * k + 1] - std::cos(angle))});
             }
         }
+        const std::size_t equal = table.rows.size() - std::set(table.rows.begin(), table.rows.end()).size();
         add_row(out.figures, d, values.least(), values.most(), d / 2.0, off, equal, differs, rotated);
     }
     return out;
@@ -153,22 +146,17 @@ Result run(const Request&) {
          "dimension", "value added", std::move(even)},
         {"odd-dimensions", "The odd of 512 dimensions: the later the position, the further right it oscillates",
          "dimension", "value added", std::move(odd)}};
-    std::int64_t equal = 0;
-    for (const auto& row : result.tables[0].figures.rows) equal += std::get<std::int64_t>(row[5]);
     result.answer =
         told("Along the positions, each dimension is a sine or cosine wave: the first is fast, the last hardly moves. "
              "Along the dimensions, each position is one vector of constant length, and {} of 1,000 positions share "
-             "theirs with another.",
-             equal);
+             "theirs with another, at width 512.",
+             number(result.tables[0].figures.rows.back()[5]));
     result.notes = {
         "PE(p + k) is PE(p) with each pair rotated by an angle. A query can therefore ask for the word 5 places on. No "
         "wave repeats after 5 words: the fastest takes 2 pi = 6.28 words.",
-        "The three marked words are \"transformers are awesome\"; ordo lab worked-examples has their numbers.",
-        "At its end, the curve over all 512 dimensions seems to oscillate between 0 and 1. It jumps between a sine "
-        "near 0 and a cosine near 1; each of the two hardly changes there.",
-        "Positions are whole numbers, so the fastest waves look angular. A model gets exactly these points.",
-        "Transposing the table changes how it is printed, not the vectors of the positions. It has nothing to do with "
-        "the vocabulary."};
+        "Positions are whole numbers, so the fastest waves look angular, and the curve over all 512 dimensions jumps "
+        "between a sine near 0 and a cosine near 1 at its end.",
+        "Transposing the table changes how it is printed. It has nothing to do with the vocabulary."};
     return result;
 }
 

@@ -173,12 +173,9 @@ Result run(const Request& request) {
                            std::make_move_iterator(first.end()));
     result.notes = {
         told("Scores: {} sequences of {} to {} different random tokens, each repeated once. previous-token is the mean "
-             "weight "
-             "on the token before, duplicate-token on the earlier copy of the token, and induction on the token after "
-             "that "
-             "copy (prefix matching in Olsson et al. 2022). uniform is the score of equal attention to all tokens. "
-             "control "
-             "is the score of the same queries and keys if the first half has other tokens.",
+             "weight on the token before, duplicate-token on the earlier copy of the token, and induction on the token "
+             "after that copy (prefix matching in Olsson et al. 2022). uniform is the score of equal attention to all "
+             "tokens. control is the score of the same queries and keys if the first half has other tokens.",
              plan.sequences, plan.shortest, plan.longest),
         "The best head of each kind is chosen on every second sequence and measured on the others. Intervals are over "
         "sequences: Wilson's for scores, Student's for differences. One file says nothing about other seeds.",

@@ -136,35 +136,26 @@ std::vector<Group> measure_all(const Request& request, const Text& held, Result&
 // Uses the losses that bench/seeds.sh kept.
 std::vector<Group> take(KeptRuns kept, Result& result) {
     std::set<std::string> budgets;
-    std::size_t runs = 0;
+    std::size_t runs = 0, encodings = 0;
     bool documents = true;
-    for (const Group& group : kept.groups)
+    for (const Group& group : kept.groups) {
+        runs += group.runs.size(), encodings += group.trunk.empty();
         for (const auto& [seed, run] : group.runs) {
-            ++runs;
             budgets.insert(run.tokens);
             documents = documents && !run.documents.empty();
         }
+    }
     std::string tokens;
     for (const std::string& budget : budgets) append(tokens, budget, " or ");
-    const auto others = std::ranges::count_if(kept.groups, [](const Group& group) { return !group.trunk.empty(); });
-    result.found.push_back(text("Losses of ", runs, " runs of ", kept.groups.size() - static_cast<std::size_t>(others),
-                                " encodings, trained on ", tokens, " tokens each",
-                                kept.recipe.empty() ? "" : " with " + kept.recipe, " (", kept_runs_file, ")."));
+    result.found.push_back(told("Losses of {} runs of {} encodings, trained on {} tokens each{} ({}).", runs, encodings,
+                                tokens, listed(" with ", kept.recipe), kept_runs_file));
     if (budgets.size() > 1)
-        result.found.push_back("NOT CONTROLLED: these runs have seen different numbers of tokens; only runs with the "
-                               "same number are compared.");
+        result.found.push_back("NOT CONTROLLED: only runs with the same number of tokens are compared.");
     if (!documents)
-        result.found.push_back(text("Losses by document are missing (", kept_documents_file,
-                                    "): the intervals are over seeds alone, and say nothing about other texts."));
+        result.found.push_back(told("Losses by document are missing ({}): the intervals are over seeds alone, and say "
+                                    "nothing about other texts.",
+                                    kept_documents_file));
     return std::move(kept.groups);
-}
-
-std::string looked_for() {
-    std::string folders;
-    for (const std::filesystem::path& folder : kept_folders()) append(folders, printable(folder.string()));
-    return text(
-        "No losses of seed runs were found (", kept_runs_file, " in ", folders,
-        "). The shipped files are compared instead, with one seed each: chance alone could explain a difference.");
 }
 
 Figures runs(const std::vector<Group>& groups) {
@@ -242,19 +233,19 @@ Result compare_losses(const Request& request) {
     std::optional<KeptRuns> kept;
     if (!request.arguments.has("model") && !request.arguments.has("corpus")) {
         kept = find_kept_runs();
-        if (!kept) result.found.push_back(looked_for());
+        if (!kept)
+            result.found.push_back(text("No losses of seed runs were found (", kept_runs_file,
+                                        " in bench/results next to "
+                                        "the weights). The shipped files are compared instead, with one seed each: "
+                                        "chance alone could explain a difference."));
     }
     const bool measured = !kept;
     std::string held = measured ? "" : kept->text.empty() ? "held-out text" : kept->text;
     const std::filesystem::path folder = measured ? "" : kept->folder;
-    std::vector<Group> groups;
-    if (measured) {
-        const Text of = held_out(request);
-        held = of.name;
-        groups = measure_all(request, of, result);
-    } else
-        groups = take(std::move(*kept), result);
-    groups = judge_all(std::move(groups), held, request, result);
+    const std::optional<Text> of = measured ? std::optional(held_out(request)) : std::nullopt;
+    if (of) held = of->name;
+    const std::vector<Group> groups =
+        judge_all(of ? measure_all(request, *of, result) : take(std::move(*kept), result), held, request, result);
     std::set<std::string> remarks{processors_sentence(groups)};
     for (const Group& group : groups)
         for (const auto& [seed, one] : group.runs) remarks.insert(one.why_not);
@@ -267,16 +258,13 @@ Result compare_losses(const Request& request) {
         add_second_text(folder / second_text_folder, request, result);
     }
     result.notes = {
-        text("nll is the loss of all tokens in windows of the trained length, as in ordo perplexity. minus_none is "
-             "the difference from no encoding. more_at_4x is the extra loss of the same last tokens in windows "
-             "of four times the trained length",
-             request.quick ? ", on a part of each document if this run measured it." : "."),
+        "nll is the loss of all tokens in windows of the trained length, as in ordo perplexity. minus_none is the "
+        "difference from no encoding. more_at_4x is the extra loss of the same last tokens in windows of four times "
+        "the trained length; --quick measures a part of each document.",
         "half is half of the 95 % interval: half_seeds from the spread between seeds, half_documents from the "
         "documents of the text, half from both. half and p are of a pair alone; half_minus, half_corrected, "
-        "p_corrected and beyond_chance are for all comparisons of a kind, with none or of the list of pairs.",
-        "The spread of an encoding is its own or the pooled one, whichever is larger, with four degrees of "
-        "freedom more than its own: a single run has an interval too. The table coverage simulates how often "
-        "such intervals hold.",
+        "p_corrected and beyond_chance are for all comparisons of a kind. The spread of an encoding is its own or the "
+        "pooled one, whichever is larger, with four degrees of freedom more than its own.",
         "bench/seeds.sh (make seeds CORPUS=DIR) trains three seeds of each encoding and keeps their losses in "
         "bench/results. This experiment reads them there without --model and --corpus."};
     return result;
@@ -286,7 +274,7 @@ Result compare_losses(const Request& request) {
 std::vector<std::filesystem::path> task_files(const Request& request) {
     std::vector<std::filesystem::path> all;
     for (const std::filesystem::path folder : request.arguments.all("model"))
-        for (std::filesystem::path& file : task_run_files(folder)) all.push_back(std::move(file));
+        std::ranges::move(task_run_files(folder), std::back_inserter(all));
     return all;
 }
 
@@ -308,13 +296,12 @@ void add_tasks(const std::vector<std::filesystem::path>& files, Result& result) 
     if (!gathered.left_out.empty())
         result.found.push_back("Skipped, because not every encoding has it on every task: " + gathered.left_out + ".");
     Result tasks = result_of_tasks(plan, gathered.runs);
-    const auto move_to = [](auto& to, auto& from) {
-        to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
-    };
     append(result.answer, tasks.answer, " ");
-    move_to(result.expected, tasks.expected), move_to(result.found, tasks.found);
-    move_to(result.tables, tasks.tables), move_to(result.pictures, tasks.pictures);
-    move_to(result.notes, tasks.notes);
+    std::ranges::move(tasks.expected, std::back_inserter(result.expected));
+    std::ranges::move(tasks.found, std::back_inserter(result.found));
+    std::ranges::move(tasks.tables, std::back_inserter(result.tables));
+    std::ranges::move(tasks.pictures, std::back_inserter(result.pictures));
+    std::ranges::move(tasks.notes, std::back_inserter(result.notes));
 }
 
 Result run(const Request& request) {

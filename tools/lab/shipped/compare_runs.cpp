@@ -173,41 +173,35 @@ std::optional<Comparison> compare(const Group& a, const Group& b, const StudySpr
 }
 
 std::optional<ProcessorDifference> processor_difference(const std::vector<Group>& groups) {
-    using Losses = std::map<std::string, Vector>; // by type of processor, of one encoding and budget
-    std::vector<Losses> all;
-    std::vector<Vector> alike; // of one type, too: their spread is that of seeds alone
-    for (const Group& group : groups) {
-        std::map<std::string, Losses> of_tokens;
-        for (const auto& [seed, run] : group.runs)
-            if (!run.processor.empty()) of_tokens[run.tokens][run.processor].push_back(run.nll);
-        for (auto& [tokens, losses] : of_tokens) {
-            for (const auto& [type, nll] : losses) alike.push_back(nll);
-            all.push_back(std::move(losses));
-        }
-    }
     struct Sums {
         std::size_t encodings = 0;
         double weight = 0, weighted = 0;
     };
-    std::map<std::pair<std::string, std::string>, Sums> pairs;
-    for (const Losses& losses : all)
-        for (auto one = losses.begin(); one != losses.end(); ++one)
-            for (auto two = std::next(one); two != losses.end(); ++two) {
-                const Sample a = sample_of(one->second), b = sample_of(two->second);
-                Sums& sums = pairs[{one->first, two->first}];
-                const double weight = 1 / (1.0 / static_cast<double>(a.count()) + 1.0 / static_cast<double>(b.count()));
-                ++sums.encodings, sums.weight += weight, sums.weighted += weight * (b.mean() - a.mean());
+    std::map<std::pair<std::string, std::string>, Sums> pairs; // of types
+    std::vector<Vector> alike;                                 // of one type, too: their spread is that of seeds alone
+    for (const Group& group : groups) {
+        std::map<std::string, std::map<std::string, Vector>> of_tokens; // by budget and type
+        for (const auto& [seed, run] : group.runs)
+            if (!run.processor.empty()) of_tokens[run.tokens][run.processor].push_back(run.nll);
+        for (const auto& [tokens, losses] : of_tokens)
+            for (auto one = losses.begin(); one != losses.end(); ++one) {
+                alike.push_back(one->second);
+                for (auto two = std::next(one); two != losses.end(); ++two) {
+                    const Sample a = sample_of(one->second), b = sample_of(two->second);
+                    const double weight =
+                        static_cast<double>(a.count() * b.count()) / static_cast<double>(a.count() + b.count());
+                    Sums& sums = pairs[{one->first, two->first}];
+                    ++sums.encodings, sums.weight += weight, sums.weighted += weight * (b.mean() - a.mean());
+                }
             }
+    }
     const auto most = std::ranges::max_element(pairs, {}, [](const auto& pair) { return pair.second.encodings; });
     const Spread spread = pooled_spread(alike);
     if (most == pairs.end() || spread.degrees == 0) return {};
     const auto& [types, sums] = *most;
-    return ProcessorDifference{types.second,
-                               types.first,
-                               sums.encodings,
-                               sums.weighted / sums.weight,
-                               spread.deviation / std::sqrt(sums.weight),
-                               spread.degrees};
+    const double error = spread.deviation / std::sqrt(sums.weight);
+    return ProcessorDifference{types.second, types.first,   sums.encodings, sums.weighted / sums.weight,
+                               error,        spread.degrees};
 }
 
 StudySpread spread_of(const std::vector<Group>& groups) {

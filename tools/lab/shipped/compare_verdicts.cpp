@@ -17,25 +17,22 @@ double half_seeds(const Comparison& difference) {
 struct Comparisons {
     StudySpread spread;
     bool fixed = false; // whether the pairs come from the list
-    std::vector<Judged> with_none, pairs;
+    std::vector<Judged> with_none, pairs, both;
     std::vector<std::size_t> best; // the encodings that can be the best
 
     explicit Comparisons(const std::vector<Group>& groups)
         : spread(spread_of(groups)), with_none(against_none(groups, spread)),
-          pairs(listed_pairs(groups, spread, fixed)), best(can_be_best(groups, spread)) {}
+          pairs(listed_pairs(groups, spread, fixed)), both(with_none), best(can_be_best(groups, spread)) {
+        both.insert(both.end(), pairs.begin(), pairs.end());
+    }
     bool known() const { return spread.degrees > 0; }
     const Judged* find(std::size_t i, std::size_t j) const {
-        for (const auto* family : {&with_none, &pairs})
-            for (const Judged& one : *family)
-                if (std::pair(std::min(one.group, one.other), std::max(one.group, one.other)) == std::pair(i, j))
-                    return &one;
+        for (const Judged& one : both)
+            if (std::minmax(one.group, one.other) == std::minmax(i, j)) return &one;
         return nullptr;
     }
     std::string decided() const {
-        std::size_t decided = 0;
-        for (const auto* family : {&with_none, &pairs})
-            for (const Judged& one : *family) decided += one.decided();
-        return known() ? text(decided, " of ", with_none.size() + pairs.size(),
+        return known() ? text(std::ranges::count_if(both, &Judged::decided), " of ", both.size(),
                               " comparisons differ by more than chance; the others are undecided")
                        : "no encoding has two seeds, so a difference cannot be told from chance";
     }
@@ -117,7 +114,7 @@ Figures losses(const std::vector<Group>& groups, const Comparisons& all) {
 // "the best is one of shaw, rope"
 std::string headline(const std::vector<Group>& groups, const Comparisons& all) {
     if (groups.size() == 1) return text("only ", groups.front().name, " was measured");
-    if (!all.known()) return text(groups.front().name, " is lowest, ", groups.back().name, " highest");
+    if (!all.known()) return text("the lowest is ", groups.front().name, ", the highest ", groups.back().name);
     std::string names;
     for (const std::size_t i : all.best) append(names, groups[i].name);
     return text("the best is ", all.best.size() == 1 ? "" : "one of ", names);
@@ -165,16 +162,11 @@ Picture picture_of(const std::vector<Group>& groups, const Comparisons& all) {
 }
 
 std::string answer_of(const std::vector<Group>& groups, const Comparisons& all) {
-    const auto shown = [](const Group& group) {
-        return text(in_text(group.name), " (", figure(group.loss(), 3), " nats per token)");
-    };
-    if (groups.size() == 1) return text("Only ", shown(groups.front()), " was measured.");
-    if (!all.known())
-        return text("The lowest loss is that of ", shown(groups.front()), ", the highest that of ",
-                    shown(groups.back()),
-                    ". Each encoding has one seed, so chance alone could explain the differences.");
-    std::string out = headline(groups, all) + " (95 %, Hsu's comparison with the best).", ahead, behind, pairs;
-    out[0] = 'T';
+    std::string out = headline(groups, all), ahead, behind, pairs;
+    out[0] = out[0] == 'o' ? 'O' : 'T';
+    if (groups.size() == 1) return out + ".";
+    if (!all.known()) return out + ". Each encoding has one seed, so chance alone could explain the differences.";
+    out += " (95 %, Hsu's comparison with the best).";
     for (const Judged& one : all.with_none)
         if (one.decided()) append(one.difference.mean < 0 ? ahead : behind, groups[one.group].name);
     for (const Judged& one : all.pairs)

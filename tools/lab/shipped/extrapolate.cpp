@@ -164,19 +164,15 @@ Result run(const Request& request) {
     show_frontier(all, request.arguments.has("model"), result);
     result.notes = {
         "nll is the mean negative log-likelihood, in nats per token; ppl is e^nll. A trained table refuses windows "
-        "beyond "
-        "its rows.",
+        "beyond its rows.",
         "window whole: documents are cut into disjoint windows, and the first token of any window is not scored. "
-        "window "
-        "last: the last tokens before ends that are the same at every length, so a longer window can only help a model "
-        "that can use it. Both score the same tokens at every length.",
+        "window last: the last tokens before ends that are the same at every length, so a longer window can only help "
+        "a model that can use it. Both score the same tokens at every length.",
         "nll_over_1x is the mean difference from the same tokens at the trained length, half is half of its 95 % "
-        "interval "
-        "over the documents. One trained model of each kind says nothing about other seeds.",
+        "interval over the documents. One trained model of each kind says nothing about other seeds.",
         "Models of this size show the shapes, not the published gaps. The paper's last tokens (tables 13 to 15): from "
-        "512 "
-        "to 3072 tokens the perplexity goes from 18.35 to 360.12 (sinusoidal), from 17.92 to 30.77 (T5 bias) and from "
-        "17.98 to 18.3 (ALiBi)."};
+        "512 to 3072 tokens the perplexity goes from 18.35 to 360.12 (sinusoidal), from 17.92 to 30.77 (T5 bias) and "
+        "from 17.98 to 18.3 (ALiBi)."};
     return result;
 }
 

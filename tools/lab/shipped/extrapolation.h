@@ -14,13 +14,13 @@ struct Extrapolation {
     std::string spec;           // as trained
     int context = 0;            // trained
     int refused = 0;            // the first length that the encoding refuses; 0: none
-    std::string refusal;        // a sentence about this
+    std::string refusal = {};   // a sentence about this
     // Nats of each scored token, by length. Every length has the same tokens in the same order.
-    std::map<int, Vector> whole, last;
-    std::vector<int> whole_documents, last_documents; // the document of each of these tokens
+    std::map<int, Vector> whole = {}, last = {};
+    std::vector<int> whole_documents = {}, last_documents = {}; // the document of each of these tokens
     // By position in the window, for the whole windows of the largest length.
     int longest = 0;
-    std::vector<tools::Tally> positions;
+    std::vector<tools::Tally> positions = {};
 
     double times(int length) const { return static_cast<double>(length) / context; } // in trained lengths
     const std::map<int, Vector>& losses(bool of_last) const { return of_last ? last : whole; }

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Position as a scaffold: rotary weights go on training without an encoding for a small part of their tokens. Gelberg
-// et al. 2025 (DroPE), arXiv 2512.12167, find that they then read texts beyond the trained length.
+// Rotary weights go on training without an encoding for a small part of their tokens (Gelberg et al. 2025, DroPE).
 #include "tools/cli/inputs.h"
 #include "tools/lab/shipped/extension_costs.h"
-#include "tools/lab/study/answers.h"
 #include "tools/opening/weights.h"
 #include "tools/train/data.h"
 #include "training.h"
@@ -33,8 +31,7 @@ struct Study {
     std::size_t documents = 1000;
 
     std::vector<Seed> seeds = {}; // of each file
-    std::string names = {};
-    std::int64_t read = 0, most = 0; // tokens of the corpus, and of the largest part
+    std::int64_t most = 0;        // tokens of the largest part
 
     // The arm without encoding less another, over seeds, or over documents if there is one seed.
     Mean more(int part, std::size_t other, int multiple) const {
@@ -84,10 +81,8 @@ std::vector<AtMultiples> measure_part(const Trained& file, const Metadata& recor
                                       std::int64_t tokens, std::uint64_t seed,
                                       std::span<const tools::Document> documents) {
     std::vector<AtMultiples> out(arms);
-    LoadOptions bare;
-    bare.encoding = "none";
-    bare.force_encoding = true;
-    out[dropped] = measure_all(train(Model::load(file.file, bare), record, corpus, tokens, seed).model(), documents);
+    const Model bare = Model::load(file.file, {.encoding = "none", .force_encoding = true});
+    out[dropped] = measure_all(train(bare, record, corpus, tokens, seed).model(), documents);
     const Trainer trainer = train(Model::load(file.file), record, corpus, tokens, seed);
     out[kept] = measure_all(trainer.model(), documents);
     Trained scaled = file;
@@ -126,8 +121,6 @@ void measure(Study& study, const Text& held, const Request& request) {
             seed[part] = measure_part(file, record, corpus, study.most, request.seed, documents);
             seed[part][never] = nevers[(study.seeds.size() - 1) % nevers.size()];
         }
-        append(study.names, file.name);
-        study.read = corpus.tokens();
     }
 }
 
@@ -166,8 +159,8 @@ void show(const Study& study, Result& result) {
 }
 
 Result run(const Request& request) {
-    const bool own = request.arguments.has("corpus");
-    Study study{.corpus = own ? std::filesystem::path(request.arguments.text("corpus")) : weights_file("train.txt")};
+    Study study{.corpus = request.arguments.has("corpus") ? std::filesystem::path(request.arguments.text("corpus"))
+                                                          : weights_file("train.txt")};
     if (request.quick) study.parts = {1}, study.less = 10, study.documents = 3;
     const Text held{"heldout.txt", tools::read_corpus(weights_file("heldout.txt").string(), tools::most_text, true)};
     measure(study, held, request);
@@ -176,20 +169,18 @@ Result run(const Request& request) {
         return told("{}{} of {} at {}x", figure(mean.mean, 2), margin(mean.half, 2), arm_names[arm], multiple);
     };
     Result result;
-    result.answer =
-        told("After {} tokens more without the encoding, the last tokens of a window cost this much more than "
-             "those of other weights, in nats: {}, {}, {}, {}.{}",
-             study.most, against(kept, 1), against(never, 1), against(yarn, 4), against(yarn, 8),
-             request.quick ? " That is too little training for an answer." : "");
+    result.answer = told("After {} tokens more without the encoding, the last tokens of a window cost this much more "
+                         "than those of other weights, in nats: {}, {}, {}, {}.{}",
+                         study.most, against(kept, 1), against(never, 1), against(yarn, 4), against(yarn, 8),
+                         request.quick ? " That is too little training for an answer." : "");
     expect(study, request.quick, result);
     show(study, result);
     result.notes = {
-        told("Weights: {}. Text: {}, {} tokens, of which the largest part is {} times as many. Rate and optimiser are "
-             "those of the first training; warm-up of a tenth, cosine to a tenth. yarn has the factor of the length.",
-             study.names, printable(study.corpus.filename().string()), study.read,
-             figure(static_cast<double>(study.most) / static_cast<double>(study.read), 2)),
-        told("half is half of the 95 % interval over {}.",
-             study.seeds.size() > 1 ? "seeds" : "documents; for one over seeds, name several files with --model")};
+        told(
+            "Text: {}. Rate and optimiser are those of the first training; warm-up of a tenth, cosine to a tenth. yarn "
+            "has the factor of the length.",
+            printable(study.corpus.filename().string())),
+        "half is half of the 95 % interval over the rope files, or over documents if there is one."};
     return result;
 }
 
