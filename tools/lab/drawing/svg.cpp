@@ -121,10 +121,13 @@ public:
                                                             : 0);
         frame_.x.ticks = x_ticks(x), frame_.y.ticks = ticks_of(y, curves.log_y, 6);
         make_key();
-        double right = 30;
-        for (const auto& [label, sample] : key_) right = std::max(right, 70 + std::min(340.0, breadth(label)));
+        double column = 1; // the width of a column of the key
+        for (const auto& [label, sample] : key_) column = std::max(column, 62 + breadth(label));
+        key_columns_ = std::max<std::size_t>(1, static_cast<std::size_t>((width - 30) / column));
+        const double rows = std::ceil(static_cast<double>(key_.size()) / static_cast<double>(key_columns_));
+        frame_.key = rows == 0 ? 0 : key_step * rows + 8;
         const auto named = [](const Series& series) { return !series.names.empty(); };
-        frame_.place(right, curves.square && std::ranges::any_of(curves.series, named)); // names need height
+        frame_.place(30, curves.square && std::ranges::any_of(curves.series, named)); // names need height
         if (curves.square) frame_.make_square(1, 1);
         frame_.x.range = x, frame_.y.range = y;
     }
@@ -179,16 +182,14 @@ private:
         for (std::size_t i = 0; i < curves_.references.size(); ++i)
             key_.emplace_back(curves_.references[i].label, line(0, 0, 30, 0, stroke(grey(i))));
     }
+    // Under the plot, in columns from left to right.
     std::string key() const {
-        const double rows = static_cast<double>(std::max<std::size_t>(1, key_.size())),
-                     step = std::min(19.0, (frame_.y.from - frame_.y.to) / rows);
         std::string out;
-        double y = frame_.y.to + 8;
-        for (const auto& [label, sample] : key_) {
-            out += joined("<g transform=\"translate(", px(frame_.x.to + 18), " ", px(y), ")\">", sample,
-                          written(38, 0, label, {small, "start"}), "</g>\n");
-            y += step;
-        }
+        const double column = (width - 30) / static_cast<double>(key_columns_);
+        for (std::size_t i = 0; i < key_.size(); ++i)
+            out += joined("<g transform=\"translate(", px(20 + column * static_cast<double>(i % key_columns_)), " ",
+                          px(frame_.height - frame_.key + key_step * static_cast<double>(i / key_columns_) + 8), ")\">",
+                          key_[i].second, written(38, 0, key_[i].first, {small, "start"}), "</g>\n");
         return out;
     }
 
@@ -271,7 +272,9 @@ private:
 
     const Curves& curves_;
     std::vector<Look> looks_;
+    static constexpr double key_step = 20;
     std::vector<std::pair<std::string, std::string>> key_;
+    std::size_t key_columns_ = 1;
     Frame frame_;
 };
 
