@@ -36,6 +36,7 @@ function check(name, found, expected = true) {
 // A view is ready when its own words are there.
 const ready = {
   write: `/^Finished/.test(document.querySelector('#write .status').textContent)`,
+  proof: `!document.querySelector('.proof').hidden`,
   attention: `document.querySelectorAll('#attention tbody tr').length > 2`,
   encoding: `document.querySelectorAll('#encoding canvas').length === 3`,
   order: `/^In this pair, the order changes/.test(document.querySelector('#order .status').textContent)`,
@@ -55,7 +56,7 @@ function faults() {
     if (!control.labels?.length || !control.labels[0].textContent.trim()) found.push(`no label: ${control.name}`);
   for (const button of view.querySelectorAll('button, [role=radio]'))
     if (!(button.ariaLabel ?? button.textContent).trim()) found.push('a button without a name');
-  for (const canvas of view.querySelectorAll('canvas')) {
+  for (const canvas of view.querySelectorAll(':not([hidden]) > canvas')) {
     const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
     if (!data.some((value) => value)) found.push('an empty canvas');
     if (canvas.getAttribute('role') === 'img' && !canvas.ariaLabel) found.push('a picture without words');
@@ -88,9 +89,16 @@ try {
     for (const dark of [false, true])
       await test(`${width} px, ${dark ? 'dark' : 'light'}`, width, dark, async (page) => {
         await page.open(base);
-        for (const view of Object.keys(ready)) {
+        for (const view of ['write', 'attention', 'encoding', 'order']) {
           await page.evaluate(`location.hash = '#${view}'`);
           await page.until(ready[view], 60);
+          if (view === 'write') {
+            await page.until(ready.proof, 120);
+            const last = `${text('.proof .said')}.match(/[\\d.]+(?= for)/g).map(Number)`;
+            // ordo perplexity --by-position on the same tokens orders the three models alike
+            const [waves, rope, alibi] = await page.evaluate(last);
+            check('the proof', waves > 2 * alibi && rope > 2 * alibi);
+          }
           check(`${view}, ${width} px, ${dark ? 'dark' : 'light'}`, await page.evaluate(`(${faults})()`), []);
           const file = `${view}-${width}-${dark ? 'dark' : 'light'}.png`;
           if (pictures) writeFileSync(join(pictures, file), await page.picture());
@@ -127,7 +135,7 @@ try {
     await page.evaluate(set('#write-scaling', 'linear'));
     await page.evaluate(`${$('#write [value=rope]')}.click()`);
     await page.until(`document.querySelectorAll('#write .panel').length === 3 && ${ready.write}`, 90);
-    check('RoPE, and RoPE with scaling', await page.evaluate(words('#write h2')), ['rope', 'rope, linear × 2', 'alibi']);
+    check('RoPE, and RoPE with scaling', await page.evaluate(words('#write .panel h2')), ['rope', 'rope, linear × 2', 'alibi']);
     check('scaling changes the text', await page.evaluate(`new Set(${words('.story')}).size`), 3);
     await page.evaluate(set('#write-n', '600'));
     await page.until(`!${$('.stop')}.disabled && ${text('.story')}.length > 40`);
@@ -266,7 +274,7 @@ try {
     await page.until(`${text('#alert')}.startsWith('cut.safetensors: ')`);
     await drop('mine.safetensors', `await (await fetch('weights/alibi.safetensors')).arrayBuffer()`);
     await page.until(`document.querySelectorAll('#write .panel').length === 2 && ${ready.write}`, 60);
-    const writers = `[${text('#alert')}, ...${words('#write h2')}]`;
+    const writers = `[${text('#alert')}, ...${words('#write .panel h2')}]`;
     check('a file of the reader writes', await page.evaluate(writers), ['', 'none', 'mine']);
   });
 } finally {

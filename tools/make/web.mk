@@ -64,7 +64,8 @@ web: ## build/web: Ordo as a static site, whose engine runs in the browser; need
 	$(call needs,$(EMXX),emscripten nodejs nlohmann-json3-dev)
 	@$(MAKE) $(WEB)/ordo.js $(WEB)/models.json
 	@rm -f $(filter-out $(WEB)/ordo.js,$(wildcard $(WEB)/*.html $(WEB)/*.js $(WEB)/*.css))
-	@cp $(web_site) $(WEB)
+	@cp $(web_site) tools/web/page.png weights/heldout.txt $(WEB)
+	@cp tools/lab/questions.md $(WEB)/questions.txt
 	@echo "$(WEB): a static site; to look at it: python3 -m http.server -d $(WEB)"
 test-web: web program test-binary ## prove it: the module against the program, and the page in headless Chromium
 	@scratch=$$(mktemp -d); ORDO_TEST_WEB=1 SCRATCH=$$scratch tests/web/run.sh $(BUILD); status=$$?; rm -rf "$$scratch"; exit $$status

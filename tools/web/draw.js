@@ -109,21 +109,28 @@ export function heat(canvas, rows, cols, at, shade, x_title, y_title, { height =
   pen.strokeRect(left, top, w, h);
 }
 
-// lines: [{points: [[x, y]], tint}], and if wanted width, alpha and dots.
-export function curves(canvas, lines, x_title, y_title, height = 320) {
+// lines: [{points: [[x, y]], tint}], and if wanted width, alpha, dots and a name at the end. mark: the trained length.
+export function curves(canvas, lines, x_title, y_title, { height = 320, mark } = {}) {
   const [pen, width] = sheet(canvas, height), range = (i) => {
     const all = lines.flatMap(({ points }) => points.map((point) => point[i])).filter(Number.isFinite);
     return [Math.min(...all), Math.max(...all)];
   };
   const [y0, y1] = range(1), flat = y0 === y1 ? 1 : 0;
   const [x, y] = axes(pen, width, height, range(0), [y0 - flat, y1 + flat], x_title, y_title, true);
-  for (const { points, tint, width: lineWidth = 2, alpha: globalAlpha = 1, dots } of lines) {
+  if (mark) {
+    Object.assign(pen, { textAlign: 'left', fillStyle: colour('--past') });
+    pen.fillRect(x(mark), 10, 1.5, height - 54);
+    pen.fillText(`trained on ${mark} tokens`, x(mark) + 6, 18);
+  }
+  for (const { points, tint, width: lineWidth = 2, alpha: globalAlpha = 1, dots, name } of lines) {
     const shown = points.filter(([, v]) => Number.isFinite(v)).map(([px, py]) => [x(px), y(py)]);
     Object.assign(pen, { strokeStyle: tint, fillStyle: tint, lineWidth, globalAlpha, lineJoin: 'round' });
     pen.beginPath();
     for (const point of shown) pen.lineTo(...point);
     pen.stroke();
     if (dots) for (const [px, py] of shown) pen.fillRect(px - 2.5, py - 2.5, 5, 5);
+    pen.textAlign = 'right';
+    if (name) pen.fillText(name, shown.at(-1)[0], shown.at(-1)[1] - 11);
   }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The encoding itself: the engine's tables as pictures, with sliders for the parameters.
-import { $, $$, bar, choice, el, largest, later, mark, number, range, read, slider } from './kit.js';
+import { $, $$, bar, choice, el, largest, later, mark, number, percent, range, read, slider } from './kit.js';
 import { clocks, colour, curves, diverging, heat } from './draw.js';
 
 const section = $('#encoding'), pictures = $('.pictures', section);
@@ -14,6 +14,23 @@ const places = { positions: 'by giving the words positions of its own',
 const hidden = new Set(['width', 'pairing', 'interleaved', 'original', 'offset', 'attention', 'count', 'length',
   'beta-fast', 'beta-slow', 'extrapolation', 'truncate', 'low', 'high', 'short', 'long', 'factors', 'columns',
   'path:rank', 'path:kernel', 'selective-rope:kernel', 'abacus:first', 'abacus:last']);
+// What the numbers of a table do to a text. first(column): a number of the first row.
+const effects = {
+  forget: (first) => `Without an input, head 1 keeps ${percent(first('gate'))} of a word’s weight for each word ` +
+    'further back.',
+  sink: (first) => `In head 1, nothing gets the weight of ${number(Math.exp(first('logit')), 2)} words of score 0.`,
+  path: () => 'Beta 0 leaves a query as it is, 1 removes one direction of it, 2 mirrors it.',
+  wall: () => 'A number of 0.99 keeps 99 % of a column’s product for each word further back.',
+  canon: () => 'The weight tap 0 is for the word itself, tap 1 for the word before it, and so on.',
+  cope: () => 'A query that points along a row attends to the word at that count.',
+  shaw: () => 'A query that points along a row attends more to the word at that distance.',
+  deberta: () => 'A query that points along a row attends more to the word at that distance.',
+  'transformer-xl': () => 'The scores compare each query with the waves of a distance.',
+  'relative-logits': () => 'Each word mixes these curves of the distance, and adds the mixture to its scores.',
+  segment: () => 'All words of a segment get the same row. The row says which text a word is in, not where.',
+  learned: () => 'A word gets the row of its position. The model can hardly tell positions with like rows apart.',
+  'log-scale': () => 'A larger factor sharpens attention, so that it can choose among more words.',
+};
 let app, state, about, initial = {}, drawings = [], turn = 0;
 
 const acts = (moment) => about.acts.split('+').includes(moment);
@@ -116,14 +133,14 @@ function draw_rows(table) { // a row for each position, or for each distance
   picture('rows', { axis, low: number(-most), high: number(most) }, (canvas) =>
     heat(canvas, rows, cols, value, diverging(most), 'column', axis, { height: 380, first }));
   picture('columns', { some: some.join(', ') }, (canvas, tint) =>
-    curves(canvas, some.map((col, i) => line(col, i, tint)), axis, 'value', 380));
+    curves(canvas, some.map((col, i) => line(col, i, tint)), axis, 'value', { height: 380 }));
 }
 
 function draw_spiral(table) { // position, angle, scale
   const { at, rows } = parts(table);
   const points = range(rows).map((r) => [at(r, 2) * Math.cos(at(r, 1)), at(r, 2) * Math.sin(at(r, 1))]);
   picture('spiral', {}, (canvas, tint) => curves(canvas, [{ points, tint, dots: true, width: 1 }],
-    'first number of a pair', 'second number', canvas.clientWidth - 16));
+    'first number of a pair', 'second number', { height: canvas.clientWidth - 16 }));
 }
 
 function draw_list(table) { // few columns, of which the first names the rows
@@ -142,6 +159,7 @@ async function update() {
   const spec = about.name + (parameters && `:${parameters}`);
   const request = { spec, rows: Number(state.rows ?? 8), what: state.what ?? '' };
   facts(spec);
+  $('.effect', section).textContent = '';
   pictures.ariaBusy = true;
   try {
     if (!about.acts) throw new Error('There are no numbers. Only the mask tells the order.');
@@ -165,6 +183,8 @@ async function update() {
     }
     const factor = $('[name=factor]', form); // RoPE's, which needs a scaling
     if (factor && state.scaling) factor.parentNode.hidden = state.scaling === 'none';
+    const value = (column) => table.values[table.columns.indexOf(column)];
+    $('.effect', section).textContent = effects[about.name]?.(value) ?? '';
     await draw(table, request);
     if (mine !== turn) return;
     redraw();

@@ -51,11 +51,13 @@ function go() {
   const state = Object.fromEntries(new URLSearchParams(query)), moved = current && current !== view;
   const title = $(`#${view} h1`), unknown = take_known(form_of(view), state);
   complain(unknown.length ? `No encoding here has the name ${unknown.join(', ').slice(0, 80)}.` : '');
+  for (const link of $$('.guide a'))
+    if (link.hash === location.hash) link.ariaCurrent = 'step'; else link.removeAttribute('aria-current');
   hide_card();
   if (moved) views[current].leave?.();
   current = view;
   for (const section of $$('main > section')) section.hidden = section.id !== view;
-  for (const link of $$('nav a'))
+  for (const link of $$('nav [data-view]'))
     if (link.dataset.view === view) link.ariaCurrent = 'page'; else link.removeAttribute('aria-current');
   document.title = `${title.textContent} · Ordo`;
   if (moved) { title.tabIndex = -1; title.focus({ preventScroll: true }); scrollTo(0, 0); }
@@ -129,6 +131,13 @@ addEventListener('drop', (event) => {
   open_file(event.dataTransfer.files[0]);
 });
 $('#file').addEventListener('change', ({ target }) => { open_file(target.files[0]); target.value = ''; });
+
+$('.copy').addEventListener('click', async ({ target }) => { // the address holds everything
+  try { await navigator.clipboard.writeText(location.href); target.textContent = 'Copied'; } catch {
+    target.textContent = 'Copy the address'; // a page without https has no clipboard
+  }
+  setTimeout(() => { target.textContent = 'Copy link'; }, 2000);
+});
 
 // ---- Pictures follow the width and the theme ----
 const redraw = () => views[current]?.redraw?.();

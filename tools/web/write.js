@@ -2,6 +2,7 @@
 // Write: one prompt, continued by up to six models side by side.
 import { $, bar, el, encoding_of, hide_card, is_special, mark, number, percent } from './kit.js';
 import { offer, rove, show_card, visible } from './kit.js';
+import { colour, curves } from './draw.js';
 
 const section = $('#write'), status = $('.status', section), form = $('form', section), stop = $('.stop', section);
 const panels = new Map(); // by the key of their run
@@ -94,9 +95,45 @@ async function fill_panel(panel, { model, options }) {
   }
 }
 
+// ---- The proof: how surprised three models are by each token of one unseen story ----
+const readers = ['sinusoidal', 'rope', 'alibi'], proof = $('.proof', section), step = 64, length = 768; // in tokens
+let losses = null; // for each reader, the sum and the count of each step
+
+const perplexity = ([sum, count]) => Math.exp(sum / count);
+export function redraw() {
+  if (!losses || proof.hidden) return;
+  const tint = (name) => colour('--mark', $(`[value=${name}]`, form).parentNode);
+  curves($('canvas', proof), readers.map((name, i) => ({ name, tint: tint(name),
+    points: losses[i].map((sums, k) => [(k + 0.5) * step, perplexity(sums)]) })),
+  'position in tokens', 'perplexity', { height: 260, mark: 256 });
+}
+
+async function prove() {
+  const answer = await fetch('heldout.txt'), count = length / step;
+  if (!answer.ok) return;
+  const prompt = (await answer.text()).split('<|endoftext|>').find((text) => text.length > 9000).trim().slice(0, 4000);
+  losses = readers.map(() => Array.from({ length: count }, () => [0, 0]));
+  await Promise.all(readers.map(async (name, i) => {
+    const { file } = await app.engine.open(app.named(name)[0].file);
+    await app.engine.generate(file, { prompt, count: 1 }, (token) => {
+      const sums = losses[i][Math.floor(token.position / step)];
+      if (!sums || !token.prompt || !token.probability) return;
+      sums[0] -= Math.log(token.probability);
+      ++sums[1];
+    });
+  }));
+  const last = readers.map((name, i) => `${number(perplexity(losses[i].at(-1)), 2)} for ${name}`).join(', ');
+  $('.said', proof).textContent = `The last perplexities are ${last}. A perplexity of 50 is as hard as a choice among ` +
+    '50 words. Up to the line, the three models read alike.';
+  $('canvas', proof).ariaLabel = $('.said', proof).textContent;
+  proof.hidden = false;
+  redraw();
+}
+
 // Keeps the finished texts that are wanted again, and writes the others.
 export async function enter(state) {
   offer_scaling(state);
+  redraw(); // the width may have changed under another view
   const wanted = runs(state), now = [...panels.values()], is_wanted = (key) => wanted.some((run) => run.key === key);
   if (writing && panels.size === wanted.length && [...panels.keys()].every(is_wanted)) return;
   const mine = ++turn;
@@ -128,6 +165,7 @@ export async function enter(state) {
   status.textContent = `${whole ? 'Finished' : 'Stopped'}: ${number(made, 6)} tokens in ` +
     `${number((performance.now() - begin) / 1000)} s.` +
     (whole ? ' The same beginning and seed give the same text again.' : '');
+  if (whole && !losses && /^(#write)?$/.test(location.hash)) prove().catch(() => { losses = null; });
 }
 
 function stop_all() {

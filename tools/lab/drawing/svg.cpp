@@ -121,9 +121,13 @@ public:
                                                             : 0);
         frame_.x.ticks = x_ticks(x), frame_.y.ticks = ticks_of(y, curves.log_y, 6);
         make_key();
+        double column = 1; // the width of a column of the key
+        for (const auto& [label, sample] : key_) column = std::max(column, 62 + breadth(label));
+        key_columns_ = std::max<std::size_t>(1, static_cast<std::size_t>((width - 30) / column));
+        const double rows = std::ceil(static_cast<double>(key_.size()) / static_cast<double>(key_columns_));
+        frame_.key = rows == 0 ? 0 : key_step * rows + 8;
         const auto named = [](const Series& series) { return !series.names.empty(); };
         frame_.place(30, curves.square && std::ranges::any_of(curves.series, named)); // names need height
-        place_key();
         if (curves.square) frame_.make_square(1, 1);
         frame_.x.range = x, frame_.y.range = y;
     }
@@ -165,35 +169,27 @@ private:
         if (looks_.size() < 2 && curves_.references.empty() && curves_.interval.empty()) return;
         for (std::size_t i = 0; i < looks_.size() && key_.empty(); ++i)
             if (const Series& one = curves_.series[i]; !one.low.empty())
-                key_.push_back({curves_.interval, one.style == Style::points
-                                                      ? line(15, -7, 15, 7, stroke(looks_[i]))
-                                                      : rectangle(0, -6, 30, 12, band(looks_[i]))});
+                key_.emplace_back(curves_.interval, one.style == Style::points
+                                                        ? line(15, -7, 15, 7, stroke(looks_[i]))
+                                                        : rectangle(0, -6, 30, 12, band(looks_[i])));
         for (std::size_t i = 0; i < looks_.size(); ++i)
             if (const Series& one = curves_.series[i]; !one.label.empty() && !named_by_axis(one)) {
                 const bool points = one.style == Style::points;
-                key_.push_back(
-                    {one.label, (points ? "" : line(0, 0, 30, 0, stroke(looks_[i]))) +
-                                    (points || one.style == Style::line_points ? mark(15, 0, looks_[i], 4.5) : "")});
+                key_.emplace_back(one.label,
+                                  (points ? "" : line(0, 0, 30, 0, stroke(looks_[i]))) +
+                                      (points || one.style == Style::line_points ? mark(15, 0, looks_[i], 4.5) : ""));
             }
         for (std::size_t i = 0; i < curves_.references.size(); ++i)
-            key_.push_back({curves_.references[i].label, line(0, 0, 30, 0, stroke(grey(i)))});
+            key_.emplace_back(curves_.references[i].label, line(0, 0, 30, 0, stroke(grey(i))));
     }
-    // In rows above the plot.
-    void place_key() {
-        double x = frame_.x.from, y = 16;
-        for (Sample& one : key_) {
-            const double wide = 38 + breadth(one.label) + 22;
-            if (x > frame_.x.from && x + wide > frame_.x.to) x = frame_.x.from, y += 19;
-            one.x = x, one.y = y;
-            x += wide;
-        }
-        if (!key_.empty()) frame_.lower(y);
-    }
+    // Under the plot, in columns from left to right.
     std::string key() const {
         std::string out;
-        for (const Sample& one : key_)
-            out += joined("<g transform=\"translate(", px(one.x), " ", px(one.y), ")\">", one.drawn,
-                          written(38, 0, one.label, {small, "start"}), "</g>\n");
+        const double column = (width - 30) / static_cast<double>(key_columns_);
+        for (std::size_t i = 0; i < key_.size(); ++i)
+            out += joined("<g transform=\"translate(", px(20 + column * static_cast<double>(i % key_columns_)), " ",
+                          px(frame_.height - frame_.key + key_step * static_cast<double>(i / key_columns_) + 8), ")\">",
+                          key_[i].second, written(38, 0, key_[i].first, {small, "start"}), "</g>\n");
         return out;
     }
 
@@ -276,11 +272,9 @@ private:
 
     const Curves& curves_;
     std::vector<Look> looks_;
-    struct Sample {
-        std::string label, drawn;
-        double x = 0, y = 0;
-    };
-    std::vector<Sample> key_;
+    static constexpr double key_step = 20;
+    std::vector<std::pair<std::string, std::string>> key_;
+    std::size_t key_columns_ = 1;
     Frame frame_;
 };
 

@@ -10,7 +10,7 @@
 
 namespace ordo::lab::svg {
 
-inline constexpr double width = 960, small = 12; // small: of letters
+inline constexpr double width = 720, small = 13; // small: of letters
 inline const std::string light = "stroke=\"#dddddd\"", dark = "stroke=\"#444444\"";
 
 inline std::string px(double value) {
@@ -37,7 +37,7 @@ inline double breadth(const std::vector<Tick>& ticks) {
 // ---- Elements ---------------------------------------------------------------------------------
 
 struct Letters {
-    double size = 14;
+    double size = 15;
     const char* anchor = "middle"; // start, middle or end
     double turn = 0;               // in degrees, around the place
     std::string color = "#222222";
@@ -108,18 +108,16 @@ inline std::vector<Tick> ticks_of_names(const std::vector<std::string>& names) {
 struct Frame {
     const Picture& picture;
     Axis x, y;
-    double height = 600, below = 22; // below: of the numbers under the plot
+    double height = 460, below = 24; // below: of the numbers under the plot
+    double key = 0;                  // the height of a key under everything
     std::string remark = {};         // under the label of x
 
     void place(double right, bool high) {
         const bool upright = is_upright(right);
         if (upright) below = std::min(260.0, breadth(x.ticks)) + 12;
-        height = high ? 900 : upright ? 720 : 600;
+        height = (high ? 860 : upright ? 600 : 460) + key;
         x.from = 52 + std::min(300.0, breadth(y.ticks)), x.to = width - right;
-        y.from = height - below - (remark.empty() ? 34 : 54), y.to = 16;
-    }
-    void lower(double by) { // for what stands above
-        y.from += by, y.to += by, height += by;
+        y.from = height - key - below - (remark.empty() ? 34 : 54), y.to = 16;
     }
     void make_square(double cells_x, double cells_y) {
         const double unit = std::min((x.to - x.from) / cells_x, (y.from - y.to) / cells_y);
@@ -128,7 +126,7 @@ struct Frame {
     }
     std::string drawn(bool grid) const {
         const double middle = (x.from + x.to) / 2, label = y.from + below + 16;
-        const bool upright = below > 22;
+        const bool upright = below > 24;
         std::string lines, out;
         for (const Tick& tick : x.ticks) {
             const double at = x.at(tick.at);
