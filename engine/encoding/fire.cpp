@@ -62,15 +62,10 @@ public:
     }
     // The bias where no position exceeds the threshold.
     double value(int slot, int head, std::int64_t distance) const override {
-        const Layer& layer = layers_[slot];
-        const double x = log_of(layer, std::abs(distance)) / divisor(layer, layer.threshold);
-        return layer.pieces.value(head, layer.pieces.piece(x), x);
+        return f(layers_[slot], head, std::abs(distance), layers_[slot].threshold);
     }
     double between(int slot, int head, int query, int key) const override {
-        const Layer& layer = layers_[slot];
-        const double greatest = std::max(layer.threshold, static_cast<double>(std::max(query, key)));
-        const double x = log_of(layer, std::abs(query - key)) / divisor(layer, greatest);
-        return layer.pieces.value(head, layer.pieces.piece(x), x);
+        return f(layers_[slot], head, std::abs(query - key), greatest(layers_[slot], std::max(query, key)));
     }
     void bind(int layer, std::span<const View> tensors) override {
         DistanceBias::bind(layer, tensors);
@@ -105,7 +100,12 @@ private:
         const auto at = static_cast<std::size_t>(distance);
         return at < layer.logs.size() ? layer.logs[at] : std::log1p(layer.c * static_cast<double>(distance));
     }
-    static double divisor(const Layer& layer, double greatest) { return std::log1p(layer.c * greatest) + epsilon; }
+    static double divisor(const Layer& layer, double M) { return std::log1p(layer.c * M) + epsilon; }
+    static double f(const Layer& layer, int head, std::int64_t D, double M) {
+        const double x = log_of(layer, D) / divisor(layer, M);
+        return layer.pieces.value(head, layer.pieces.piece(x), x);
+    }
+    static double greatest(const Layer& layer, double position) { return std::max(layer.threshold, position); } // M
 
     int threshold_ = std::max(1, dims().context), width_ = 32;
     std::vector<Layer> layers_; // of each slot
@@ -127,9 +127,7 @@ void Fire::prepare(int n_positions) {
     for (int slot = 0; slot < slots(); ++slot) {
         read_tensors(slot);
         Layer& layer = layers_[slot];
-        std::vector<double> logs(static_cast<std::size_t>(n));
-        for (int d = 0; d < n; ++d) logs[d] = std::log1p(layer.c * d);
-        layer.logs = std::move(logs);
+        for (int d = 0; d < n; ++d) layer.logs.push_back(std::log1p(layer.c * d));
     }
     DistanceBias::prepare(std::min(n_positions, shift_invariant_below()));
 }
@@ -149,8 +147,7 @@ void Fire::bias(View scores, const Tile& tile) const {
     if (most <= layer.threshold) return distances().add(scores, table_row(tile), tile, in_order);
     for (int i = 0; i < scores.rows; ++i) {
         const int query = tile.queries[i];
-        const double limit = std::max(layer.threshold, static_cast<double>(query));
-        const double of_query = divisor(layer, limit);
+        const double limit = greatest(layer, query), of_query = divisor(layer, limit);
         int piece = 0;
         for (int j = 0; j < scores.cols; ++j) {
             const int key = tile.keys[j];
@@ -181,10 +178,13 @@ struct Fire::Sums {
         dc += by_log * D / (layer.c * D + 1) + by_divisor * greatest;
         dl += share * by_divisor * layer.c;
     }
-    void add_to(std::span<const View> grads, std::span<const View> tensors, int width) const;
+    void add_to(std::span<const View> grads, std::span<const View> tensors, int width, double threshold) const;
 };
 
-void Fire::Sums::add_to(std::span<const View> grads, std::span<const View> tensors, int width) const {
+void Fire::Sums::add_to(std::span<const View> grads, std::span<const View> tensors, int width, double threshold) const {
+    const auto sign = [&](TensorIndex i) { return number(tensors[i]) < 0 ? -1 : 1; };
+    grads[tensor_c].row(0)[0] += static_cast<float>(dc * sign(tensor_c));
+    grads[tensor_l].row(0)[0] += static_cast<float>(dl * sign(tensor_l) * threshold);
     double total = 0;
     for (int p = 0; p <= layer.pieces.last(); ++p) total += d[p];
     grads[tensor_out_bias].row(0)[head] += static_cast<float>(total);
@@ -204,7 +204,6 @@ void Fire::Sums::add_to(std::span<const View> grads, std::span<const View> tenso
 
 void Fire::bias_backward(View d_scores, const Tile& tile, const Gradients& gradient) const {
     const Layer& layer = layer_of(tile);
-    const std::span<const View> tensors = tensors_of(slot(tile.layer));
     Sums sums{.layer = layer, .head = tile.head};
     if (std::max(greatest_position(tile.queries, false), greatest_position(tile.keys, false)) < layer.threshold) {
         const double of_all = divisor(layer, layer.threshold);
@@ -217,15 +216,12 @@ void Fire::bias_backward(View d_scores, const Tile& tile, const Gradients& gradi
                 const float d = d_scores.row(i)[j];
                 if (d == 0) continue;
                 const int query = tile.queries[i], key = tile.keys[j];
-                const double later = std::max(query, key), greatest = std::max(later, layer.threshold);
+                const double later = std::max(query, key), M = greatest(layer, later);
                 const double share = later < layer.threshold ? 1 : later == layer.threshold ? 0.5 : 0;
-                sums.add(std::abs(query - key), greatest, divisor(layer, greatest), share, static_cast<double>(d));
+                sums.add(std::abs(query - key), M, divisor(layer, M), share, static_cast<double>(d));
             }
     }
-    sums.add_to(gradient.tensors, tensors, width_);
-    const auto sign = [](View tensor) { return number(tensor) < 0 ? -1 : 1; };
-    gradient.tensors[tensor_c].row(0)[0] += static_cast<float>(sums.dc * sign(tensors[tensor_c]));
-    gradient.tensors[tensor_l].row(0)[0] += static_cast<float>(sums.dl * sign(tensors[tensor_l]) * threshold_);
+    sums.add_to(gradient.tensors, tensors_of(slot(tile.layer)), width_, threshold_);
 }
 
 TableRows Fire::function_rows(const TableRequest& request) const {

@@ -54,15 +54,7 @@ public:
             for (int h = heads() - 1; h >= 0; --h)
                 split_pair(log_sigmoid(static_cast<double>(row[h]) + static_cast<double>(bias.row(0)[h])), row + 2 * h);
         });
-        // Adds up the stored values, so that one call and many calls give a sequence the same bits.
-        parallel_for(heads(), std::max(1, 1024 / std::max(1, x.rows)), [&](std::ptrdiff_t h) {
-            double sum = before ? pair_sum(before + 2 * h) : 0;
-            for (int t = 0; t < state.rows; ++t) {
-                float* pair = state.row(t) + 2 * h;
-                split_pair(sum + pair_sum(pair), pair);
-                sum = pair_sum(pair);
-            }
-        });
+        add_up(heads(), before, state);
     }
     // d_state of a pair's high part is the gradient of c. The low part is the rounding error of the high part, and has
     // no gradient.

@@ -69,15 +69,6 @@ TEST(LimitCases, ASinkAtMinusInfinityIsNone) {
     }
 }
 
-// Shut gates leave each token to itself, as a window of one does.
-TEST(LimitCases, ForgettingAllIsAWindowOfOne) {
-    Blueprint b = small_blueprint();
-    const auto shut = [](const std::string& name, int, int) { return name.ends_with("bias") ? -1000 : 0; };
-    const Rows forgetting = logits(with_encoding_of(b, "forget", shut));
-    b.window = 1;
-    EXPECT_LE(difference(forgetting, logits(with_encoding_of(b, "none", 0))), 1e-4);
-}
-
 // The bits are those of the whole row, however it is fed. A window shorter by one key changes only the last query.
 TEST(LimitCases, AWindowOfAllTokensHidesNone) {
     for (const EncodingInfo* info : registered_encodings()) {

@@ -157,24 +157,6 @@ TEST(Published, TenBySixSinusoids) {
     EXPECT_THROW(sinusoids(1, 3, "angle", t2t), Error);
 }
 
-// Distances between rows depend on the offset alone. The nearest row is 63 away (ten periods of the second pair are
-// 62.8), the next is 6 away (one period of the first).
-TEST(Published, DistancesOfHundredTwentyEightSinusoids) {
-    const Numbers rows = sinusoids(8, 128);
-    const auto distance = [&](std::size_t a, std::size_t b) {
-        double sum = 0;
-        for (std::size_t j = 0; j < 8; ++j) sum += (rows[a][j] - rows[b][j]) * (rows[a][j] - rows[b][j]);
-        return std::sqrt(sum);
-    };
-    for (std::size_t i = 0; i + 63 < rows.size(); ++i) EXPECT_NEAR(distance(i, i + 63), 0.6453, 1e-4);
-    for (std::size_t j = 0; j < rows.size(); ++j)
-        if (j != 20 && j != 83) {
-            EXPECT_GT(distance(20, j), 0.6454);
-        }
-    EXPECT_NEAR(distance(20, 21), 0.9641, 1e-4);
-    EXPECT_NEAR(distance(20, 26), 0.6577, 1e-4);
-}
-
 // ---- RoPE for longer contexts ------------------------------------------------------------------------
 
 // Expects pairs of 128 columns to have w (1 - r) + w/s r, with a ramp r from pair `low` to pair `high`.
@@ -210,14 +192,6 @@ TEST(Published, PairsThatLlama3Divides) {
     }
     EXPECT_EQ(kept, 29);
     EXPECT_EQ(divided, 29);
-}
-
-// Without a factor, each kind of scaling is RoPE.
-TEST(Published, AtFactorOneEveryScalingIsRope) {
-    const Table plain = table("rope", heads(1, 8), {.length = 3});
-    for (const char* law : {"linear", "ntk", "dynamic", "yarn", "llama3", "longrope,short=1/1/1/1,long=1/1/1/1"})
-        expect_near(table(std::string("rope:factor=1,scaling=") + law, heads(1, 8), {.length = 3}).rows, plain.rows,
-                    1e-15);
 }
 
 // Phi-3 and Hugging Face's dynamic: the length of a text or session chooses. A spec that says the length stays.

@@ -15,18 +15,6 @@ namespace {
 
 constexpr int rows_at_once = 16;
 
-// Adds up the pairs of floats in the first columns. One call and many calls give a sequence the same bits.
-void add_up(int count, const float* before, View state) {
-    parallel_for(count, std::max(1, 1024 / std::max(1, state.rows)), [&](std::ptrdiff_t c) {
-        double sum = before ? pair_sum(before + 2 * c) : 0;
-        for (int t = 0; t < state.rows; ++t) {
-            float* pair = state.row(t) + 2 * c;
-            split_pair(sum + pair_sum(pair), pair);
-            sum = pair_sum(pair);
-        }
-    });
-}
-
 // df [n, count]: the gradients of the summands, from those of the sums.
 Tensor add_up_backward(int count, View d_state) {
     Tensor df(d_state.rows, count);
