@@ -58,12 +58,14 @@ TEST_F(LabSmallModels, SameBitsOnAnyNumberOfThreads) {
 
 TEST_F(LabSmallModels, LearnsTheCorpusByHeart) {
     const WordCorpus corpus = built_in_corpus();
+    const Prompts prompts = prompts_of(corpus);
     Meter meter = silent_meter();
     const Recipe r = corpus_recipe(corpus, 150);
-    const Answers a = answers_of(corpus, small_model(r, "rope", 1, meter));
-    const double by_heart = answers_of(corpus).loss; // the lower bound for any model
+    const Answers a = answers_of(corpus, prompts, small_model(r, "rope", 1, meter));
+    const double by_heart = answers_of(corpus, prompts).loss; // the lower bound for any model
     EXPECT_LT(a.loss, by_heart + 0.05);
     EXPECT_GT(a.loss, by_heart - 1e-3);
+    EXPECT_GT(a.food_in_place, 0.9);
     EXPECT_LT(a.food_next, 0.01);
 }
 

@@ -37,8 +37,8 @@ TEST(LabWordCorpus, ByHand) {
     EXPECT_TRUE(after_beginning(corpus, std::vector<Token>{2, 2}).empty());
     // Each of the three first words costs ln 3 - 2/3 ln 2, and each of two third words ln 2. The other six cost
     // nothing.
-    EXPECT_NEAR(answers_of(corpus).loss, (3 * (std::log(3.0) - 2 / 3.0 * std::log(2.0)) + 2 * std::log(2.0)) / 11,
-                1e-12);
+    EXPECT_NEAR(answers_of(corpus, prompts_of(corpus)).loss,
+                (3 * (std::log(3.0) - 2 / 3.0 * std::log(2.0)) + 2 * std::log(2.0)) / 11, 1e-12);
 }
 
 TEST(LabWordCorpus, JensenShannon) {
@@ -62,14 +62,17 @@ TEST(LabWordCorpus, RefusesWhatItCannotUse) {
 // If the corpus lacks a word of a prompt, that prompt is skipped and the others are asked.
 TEST(LabWordCorpus, AsksWhatItHasTheWordsFor) {
     const WordCorpus letters = tiny();
-    const Answers none = answers_of(letters, uniform(letters));
-    for (const double answer : {none.food_is, none.good_is, none.food_next}) EXPECT_TRUE(std::isnan(answer));
+    const Answers none = answers_of(letters, prompts_of(letters), uniform(letters));
+    for (const double answer :
+         {none.food_is, none.food_is_truth, none.good_is, none.food_next, none.right_next, none.food_in_place})
+        EXPECT_TRUE(std::isnan(answer));
     EXPECT_NEAR(none.loss, std::log(5.0), 1e-12);
 
     const WordCorpus own = parse_corpus("food is good\nthe food is red\n", "own");
-    const Answers some = answers_of(own);
+    const Answers some = answers_of(own, prompts_of(own));
     // Good, against good and red.
     EXPECT_NEAR(some.food_is, js_distance({0, 0, 0, 1, 0, 0}, {0, 0, 0, 0.5, 0, 0.5}), 1e-12);
+    EXPECT_EQ(some.food_is_truth, 0);
     EXPECT_TRUE(std::isnan(some.food_next));
 }
 
@@ -91,6 +94,7 @@ TEST(LabWordCorpus, BuiltIn) {
 // The two sentences that begin with "food is" continue with good and warm.
 TEST(LabWordCorpus, ReferenceLines) {
     const WordCorpus corpus = built_in_corpus();
+    const Prompts prompts = prompts_of(corpus);
     Distribution after_is(corpus.words.size()), food_is(corpus.words.size());
     const struct {
         const char* word;
@@ -99,15 +103,18 @@ TEST(LabWordCorpus, ReferenceLines) {
     for (const auto& [word, count] : counts) after_is[corpus.find(word)] = count / 12.0;
     food_is[corpus.find("good")] = food_is[corpus.find("warm")] = 0.5;
 
-    const Answers by_heart = answers_of(corpus);
+    const Answers by_heart = answers_of(corpus, prompts);
     EXPECT_NEAR(by_heart.food_is, js_distance(food_is, after_is), 1e-12);
+    EXPECT_EQ(by_heart.food_is_truth, 0);
     EXPECT_TRUE(std::isnan(by_heart.good_is));
     EXPECT_EQ(by_heart.food_next, 0);
+    EXPECT_EQ(by_heart.right_next, 1);    // one
+    EXPECT_EQ(by_heart.food_in_place, 1); // ... large group of
 
-    const Answers guess = answers_of(corpus, uniform(corpus));
+    const Answers guess = answers_of(corpus, prompts, uniform(corpus));
     EXPECT_NEAR(guess.food_next, 1 / 35.0, 1e-12);
     EXPECT_NEAR(guess.loss, std::log(35.0), 1e-12);
-    const Answers counted = answers_of(corpus, unigram(corpus));
+    const Answers counted = answers_of(corpus, prompts, unigram(corpus));
     EXPECT_NEAR(counted.food_next, 7 / 106.0, 1e-12); // food occurs seven times among 86 words and 20 ends
 }
 

@@ -8,9 +8,9 @@
 namespace ordo::lab {
 namespace word_order_file {
 
-NamedFigures published_table(const std::vector<WordRow>& rows, const WordLines& lines) {
-    const std::array fields{food_is, good_is, food_next, loss};
-    NamedFigures out{"published", "The three published questions, and the loss on the corpus", {{"model"}, {}, 4}};
+NamedFigures table_of(const char* name, const char* title, std::initializer_list<Field> fields,
+                      const std::vector<WordRow>& rows, const WordLines& lines) {
+    NamedFigures out{name, title, {{"model"}, {}, 4}};
     for (const Field& field : fields)
         for (const char* part : {"", "_low", "_high"}) out.figures.columns.push_back(std::string(field.name) + part);
     const auto add = [&](const std::string& label, const std::vector<Answers>& answers) {
@@ -111,12 +111,16 @@ NamedFigures chase_table(const std::vector<WordRow>& rows) {
 
 const std::vector<std::string> notes{
     "js_food_is and js_good_is are the distances of the model's next word after the prompt from the words after \"is\" "
-    "anywhere in the corpus: square roots of the Jensen-Shannon divergence in nats, at most 0.8326. _low and _high are "
-    "the 95 % interval of the mean over seeds.",
+    "anywhere in the corpus, js_to_conditional from the next words in sentences with the same beginning: square roots "
+    "of "
+    "the Jensen-Shannon divergence in nats, at most 0.8326. _low and _high are the 95 % interval of the mean over "
+    "seeds.",
     "js_food_is cannot rank encodings: a model that ignores \"food\" and predicts the words after \"is\" would have 0, "
     "and a model that knows each sentence has the distance of the corpus. Nor can js_good_is: if no sentence begins "
-    "with \"good is\", training says nothing about the next word.",
-    "p_food_next: if the corpus goes on with another word there, the correct answer is 0, not a high one.",
+    "with \"good is\", training says nothing about the next word, and an untrained network has a large distance, too.",
+    "p_food_next: if the corpus goes on with another word there, the correct answer is 0, not a high one. Questions "
+    "with "
+    "words that a corpus lacks are empty.",
     study_data::beside(),
     "Table order: _1 and _2 are models of one layer and of two; most_change is the largest over all seeds.",
     "Each model has attention of eight heads and a gated feed-forward layer, d_model 64. The published model has "
@@ -127,7 +131,10 @@ Result run(const Request& request) {
     const std::vector<WordRow> rows = train_all(plan, request);
     const WordLines lines = lines_of(plan, rows);
     Result result;
-    result.tables = {published_table(rows, lines), chase_table(rows)};
+    result.tables = {table_of("published", "The three published questions", {food_is, good_is, food_next}, rows, lines),
+                     table_of("fuller", "The same places, compared with the corpus itself",
+                              {truth, right_next, in_place, loss}, rows, lines),
+                     chase_table(rows)};
     result.pictures = {order_picture(rows), published_picture(rows, lines)};
     // Judged by intervals, as the expectations are.
     std::size_t told_apart[model_depths] = {};

@@ -24,17 +24,27 @@ double probability(const Distribution& p, Token word) {
     return p.empty() || word < 0 ? none : p[word];
 }
 
+constexpr const char* prompt_words[] = {"food", "is", "good", "carbohydrates", "are"};
+
 // next(beginning) is a Distribution.
 template <class Next>
-Answers ask(const WordCorpus& corpus, const Next& next) {
-    const auto after = [&](const char* prompt) {
-        const std::vector<Token> tokens = corpus.tokens(prompt);
-        return tokens.empty() ? Distribution() : next(tokens);
+Answers ask(const WordCorpus& corpus, const Prompts& prompts, const Next& next) {
+    const auto after = [](const std::vector<Token>& prompt, const auto& distribution) {
+        return prompt.empty() ? Distribution() : distribution(prompt);
     };
-    const Token is = corpus.find("is");
-    const Distribution after_is = is < 0 ? Distribution() : after_word(corpus, is);
-    Answers a{js_or_none(after("food is"), after_is), js_or_none(after("good is"), after_is),
-              probability(after("carbohydrates are"), corpus.find("food"))};
+    const auto in_corpus = [&corpus](std::span<const Token> beginning) { return after_beginning(corpus, beginning); };
+    const Distribution after_is = prompts.is < 0 ? Distribution() : after_word(corpus, prompts.is);
+    const Distribution truth = after(prompts.carbohydrates_are, in_corpus);
+    const Distribution food_is = after(prompts.food_is, next),
+                       carbohydrates_are = after(prompts.carbohydrates_are, next);
+    const auto right = static_cast<Token>(std::max_element(truth.begin(), truth.end()) - truth.begin());
+    Answers a;
+    a.food_is = js_or_none(food_is, after_is);
+    a.food_is_truth = js_or_none(food_is, after(prompts.food_is, in_corpus));
+    a.good_is = js_or_none(after(prompts.good_is, next), after_is);
+    a.food_next = probability(carbohydrates_are, prompts.food);
+    a.right_next = truth.empty() ? none : probability(carbohydrates_are, right);
+    a.food_in_place = probability(after(prompts.before_food, next), prompts.food);
     double nats = 0, words = 0;
     for (const auto& sentence : corpus.sentences)
         for (std::size_t i = 0; i <= sentence.size(); ++i, ++words)
@@ -45,15 +55,30 @@ Answers ask(const WordCorpus& corpus, const Next& next) {
 
 } // namespace
 
-Answers answers_of(const WordCorpus& corpus, const Distribution& always) {
-    return ask(corpus, [&always](std::span<const Token>) { return always; });
+Prompts prompts_of(const WordCorpus& corpus) {
+    Prompts p{corpus.tokens("food is"), corpus.tokens("good is"), corpus.tokens("carbohydrates are"), {},
+              corpus.find("food"),      corpus.find("is")};
+    if (p.carbohydrates_are.empty() || p.food < 0) return p;
+    for (const auto& sentence : corpus.sentences) {
+        if (!p.before_food.empty() || sentence.size() < 2 ||
+            !std::equal(p.carbohydrates_are.begin(), p.carbohydrates_are.end(), sentence.begin()))
+            continue;
+        const auto food = std::find(sentence.begin() + 2, sentence.end(), p.food);
+        if (food != sentence.end()) p.before_food = {sentence.begin(), food};
+    }
+    return p;
 }
-Answers answers_of(const WordCorpus& corpus) {
-    return ask(corpus, [&corpus](std::span<const Token> beginning) { return after_beginning(corpus, beginning); });
+
+Answers answers_of(const WordCorpus& corpus, const Prompts& prompts, const Distribution& always) {
+    return ask(corpus, prompts, [&always](std::span<const Token>) { return always; });
 }
-Answers answers_of(const WordCorpus& corpus, const Model& model) {
+Answers answers_of(const WordCorpus& corpus, const Prompts& prompts) {
+    return ask(corpus, prompts,
+               [&corpus](std::span<const Token> beginning) { return after_beginning(corpus, beginning); });
+}
+Answers answers_of(const WordCorpus& corpus, const Prompts& prompts, const Model& model) {
     Session session = small_session(model, static_cast<int>(corpus.longest) + 1);
-    return ask(corpus, [&session](std::span<const Token> beginning) { return next_word(session, beginning); });
+    return ask(corpus, prompts, [&session](std::span<const Token> beginning) { return next_word(session, beginning); });
 }
 
 Recipe corpus_recipe(const WordCorpus& corpus, int steps) {
@@ -172,15 +197,23 @@ Expectations expectations_of(const std::vector<WordRow>& rows, const WordLines& 
         Judgement& judgement = e.expect(std::move(sentence), " on these models and this corpus");
         for (const WordRow& row : rows) judgement.add(asked ? judge(row) : Verdict::untested, row.encoding);
     };
-    add("On the published measure, the distance from the words after \"is\" anywhere, all models are within 0.05 of a "
-        "model that knows the corpus by heart. That distance is not 0, so less is not better.",
+    add("Every trained model knows the corpus by heart: after \"food is\" its distance from the next words of the "
+        "corpus is below 0.05, and below the distance of the word frequencies, with every encoding.",
+        !std::isnan(heart.food_is_truth), [&](const WordRow& row) {
+            return below(over_seeds(row.trained, truth).interval, std::min(near, lines.unigram.food_is_truth));
+        });
+    add("On the published measure, the distance from the words after \"is\" anywhere, all models are therefore within "
+        "0.05 of a model that knows the corpus by heart. That distance is not 0, so less is not better.",
         !std::isnan(heart.food_is), [&](const WordRow& row) {
             return between(over_seeds(row.trained, food_is).interval, heart.food_is - near, heart.food_is + near);
         });
-    add("After \"carbohydrates are\", where the corpus never has \"food\", P(food) is below half of chance for every "
-        "trained model.",
+    // Not asked if the word follows there, or nothing does.
+    add("Right after \"carbohydrates are\", where the corpus never has \"food\", P(food) is below half of chance for "
+        "every trained model. Some words later, where the corpus has it, P(food) is above one half.",
         heart.food_next == 0, [&](const WordRow& row) {
-            return below(over_seeds(row.trained, food_next).interval, lines.uniform.food_next / 2);
+            const Verdict next = below(over_seeds(row.trained, food_next).interval, lines.uniform.food_next / 2);
+            if (std::isnan(heart.food_in_place)) return next;
+            return std::max(next, above(over_seeds(row.trained, in_place).interval, heart.food_in_place / 2));
         });
     // Both orders look alike, so half of the answers are correct. Each seed shows this or does not; it has no interval.
     add("One layer without position reads a bag of words: exchanging the two animals changes probabilities only by "
@@ -209,6 +242,7 @@ WordPlan word_plan(const Request& request) {
     } else {
         plan.corpus = built_in_corpus();
     }
+    plan.prompts = prompts_of(plan.corpus);
     plan.seeds = request.integer("seeds", request.quick ? 3 : 10);
     // Enough steps for a model to learn the corpus by heart.
     plan.corpus_steps = 120 + 4 * static_cast<int>(plan.corpus.sentences.size());
@@ -231,10 +265,11 @@ std::vector<WordRow> train_all(const WordPlan& plan, const Request& request) {
     GridPlan study{{by_heart, by_heart}, request.encodings("all;rotate-stretch:period=6"), plan.seeds};
     study.conditions[0].steps = 0; // untrained
     for (const int layers : layer_counts) study.conditions.push_back(chase_recipe(layers, plan.chase_steps));
-    const auto grid = train_grid<
-        Asked>(study, request.seed, request.progress, [&](const Model& model, const GridCell& cell) {
-        return cell.condition < 2 ? Asked{answers_of(plan.corpus, model), {}} : Asked{{}, ask_chase(model, cell.seed)};
-    });
+    const auto grid =
+        train_grid<Asked>(study, request.seed, request.progress, [&](const Model& model, const GridCell& cell) {
+            return cell.condition < 2 ? Asked{answers_of(plan.corpus, plan.prompts, model), {}}
+                                      : Asked{{}, ask_chase(model, cell.seed)};
+        });
     std::vector<WordRow> rows;
     for (std::size_t e = 0; e < study.encodings.size(); ++e) {
         const std::string& spec = study.encodings[e];
@@ -249,9 +284,9 @@ std::vector<WordRow> train_all(const WordPlan& plan, const Request& request) {
 }
 
 WordLines lines_of(const WordPlan& plan, const std::vector<WordRow>& rows) {
-    WordLines lines{answers_of(plan.corpus, uniform(plan.corpus)),
-                    answers_of(plan.corpus, unigram(plan.corpus)),
-                    answers_of(plan.corpus),
+    WordLines lines{answers_of(plan.corpus, plan.prompts, uniform(plan.corpus)),
+                    answers_of(plan.corpus, plan.prompts, unigram(plan.corpus)),
+                    answers_of(plan.corpus, plan.prompts),
                     {}};
     for (const WordRow& row : rows)
         lines.untrained.insert(lines.untrained.end(), row.untrained.begin(), row.untrained.end());
