@@ -1,18 +1,24 @@
 // SPDX-License-Identifier: MIT
-// McLeish et al. 2024, "Transformers Can Do Arithmetic with the Right Embeddings" (arXiv 2405.17399): the position of a
-// digit is its place in its number, so that digits of the same power of ten share a row. A number is a run of digits,
-// each a token, the least significant first. All other tokens have position 0, whose row is trained too.
-//   positions: 1, 2, 3, .. in a run of tokens first .. last; 0 for other tokens
-// Places that the training never reaches have untrained rows. So it adds a random number of a step, 0 .. offset, to the
-// positions of all digits (offset = 99 in the paper), and outside training none.
 #include "encoding/base/row_table.h"
 
 #include "core/error.h"
 
 namespace ordo {
-namespace abacus_file {
-namespace {
 
+const EncodingInfo abacus_encoding = {
+    .name = "abacus",
+    .summary = "adds to each digit a trained row for its place in its number",
+    .paper = "McLeish et al. 2024, arXiv 2405.17399",
+    .formula = "x_i -> x_i + W[p_i],  p = 1, 2, 3, .. for the digits of a number, 0 for other tokens\n"
+               "in training, p + u for digits, u random in 0 .. offset, the same for a whole step",
+    .make = abacus_file::make,
+};
+
+namespace abacus_file {
+
+// A number is a run of digits, each a token, the least significant first, so that digits of the same power of ten share
+// a row. All other tokens have position 0, whose row is trained too. Places that the training never reaches have
+// untrained rows: that is what the offset is for (99 in the paper). Outside training it is 0.
 class Abacus final : public RowTable {
 public:
     using RowTable::RowTable;
@@ -48,16 +54,9 @@ private:
     int first_ = '0', last_ = '9', length_ = 100, offset_ = 0;
 };
 
-} // namespace
+std::unique_ptr<RegisteredEncoding> make(const Dims& dims) {
+    return make_registered<Abacus>(dims);
+}
+
 } // namespace abacus_file
-
-const EncodingInfo abacus_encoding = {
-    .name = "abacus",
-    .summary = "adds to each digit a trained row for its place in its number",
-    .paper = "McLeish et al. 2024, arXiv 2405.17399",
-    .formula = "x_i -> x_i + W[p_i],  p = 1, 2, 3, .. for the digits of a number, 0 for other tokens\n"
-               "in training, p + u for digits, u random in 0 .. offset, the same for a whole step",
-    .make = make_registered<abacus_file::Abacus>,
-};
-
 } // namespace ordo

@@ -4,6 +4,13 @@
 #include "encoding/base/distance_bias.h"
 
 namespace ordo {
+
+const EncodingInfo throwaway_line_encoding = {.name = "throwaway-line",
+                                              .summary = "a penalty for the difference of columns",
+                                              .paper = "none",
+                                              .formula = "score(i, j) -= a_h |c_i - c_j|, c = column in the line",
+                                              .make = throwaway_line_file::make};
+
 namespace throwaway_line_file {
 
 class ThrowawayLine final : public DistanceBias {
@@ -26,12 +33,9 @@ private:
     static constexpr Token line_break = 10;
 };
 
+std::unique_ptr<RegisteredEncoding> make(const Dims& dims) {
+    return make_registered<ThrowawayLine>(dims);
+}
+
 } // namespace throwaway_line_file
-
-const EncodingInfo throwaway_line_encoding = {.name = "throwaway-line",
-                                              .summary = "a penalty for the difference of columns",
-                                              .paper = "none",
-                                              .formula = "score(i, j) -= a_h |c_i - c_j|, c = column in the line",
-                                              .make = make_registered<throwaway_line_file::ThrowawayLine>};
-
 } // namespace ordo
