@@ -91,7 +91,9 @@ public:
             sum.others += half() * ((2 * operations_of_function + 3) * (work.query_rows + work.key_rows));
         return sum;
     }
-    std::vector<NamedTable> tables() const override { return {angle_table(), rows_of_tensor("shift", 0)}; }
+    std::vector<NamedTable> tables() const override {
+        return {angle_table(), frequency_table(), rows_of_tensor("shift", 0)};
+    }
 
 private:
     int half() const { return dims().d_head / 2; }

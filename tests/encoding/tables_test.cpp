@@ -86,10 +86,24 @@ TEST_P(EncodingShows, TheMatrixOfARotation) {
     }
 }
 
+// The reach of a model is computed from the frequencies of an encoding whose angles grow with the position.
+TEST_P(EncodingShows, TheFrequenciesOfItsAngles) {
+    if (!shows("table") || !(encoding->moments() & moment_rotate)) return;
+    Table angles;
+    if (code_of([&] { angles = encoding->table({.length = 4, .start = 3, .layer = layer}); }) == ErrorCode::usage)
+        return;
+    const auto angle = std::find(angles.header.begin(), angles.header.end(), "angle") - angles.header.begin();
+    if (angle == std::ssize(angles.header)) return;
+    ASSERT_TRUE(shows("frequency"));
+    const Table frequency = encoding->table({.part = "frequency"});
+    for (const std::vector<double>& row : angles.rows)
+        EXPECT_NEAR(row[angle], row[0] * frequency.rows.at(static_cast<std::size_t>(row[1])).at(1), 1e-12);
+}
+
 // Angles, cosines and sines of positions and pairs; the frequency of each pair, with its axis, or its zeta in xPos.
 TEST_P(EncodingShows, TheAnglesOfPairs) {
-    if (!shows("frequency")) return;
     const reference::Item item(stack.spec());
+    if (!shows("frequency") || !item.has("width")) return; // lengths at angles show no pairs of columns
     const int width = item.integer("width"), pairs = width / 2;
     const auto image = [&](int pair, const reference::Place& at) { // of the first column of a pair: its two columns
         const bool halves = item.is("pairing", "halves");

@@ -35,10 +35,12 @@ NamedTable Rotary::angle_table() const {
 }
 
 NamedTable Rotary::frequency_table(std::string column, std::function<double(int pair)> number) const {
-    return by_pair("frequency", {"pair", "frequency", std::move(column)}, rotation().pairs(),
+    std::vector<std::string> header = {"pair", "frequency"};
+    if (!column.empty()) header.push_back(std::move(column));
+    return by_pair("frequency", std::move(header), rotation().pairs(),
                    [this, number = std::move(number)](int pair, auto out) {
                        out[1] = rotation().frequency(pair);
-                       out[2] = number(pair);
+                       if (number) out[2] = number(pair);
                    });
 }
 

@@ -49,8 +49,8 @@ protected:
     virtual double turning_pairs() const { return width_ / 2.0; }
     // A row for each position and pair: the angle, its cosine and sine. The gain has a column of its own if it grows.
     NamedTable angle_table() const;
-    // A row for each pair: its frequency, and one more number.
-    NamedTable frequency_table(std::string column, std::function<double(int pair)> number) const;
+    // A row for each pair: its frequency, and one more number, if there is a name for it.
+    NamedTable frequency_table(std::string column = {}, std::function<double(int pair)> number = {}) const;
 
     double theta_ = 10000;
     Pairing pairing_ = Pairing::adjacent;
