@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "encoding/base/model_encodings.h"
 #include "tests/lab/lab_run.h"
 #include "tests/temp_dir.h"
 #include "tests/tools/child.h"
@@ -160,6 +161,21 @@ TEST_F(LabKeptRuns, HaveShortNamesAndAPictureThatSaysWhatWasFound) {
     result = run();
     EXPECT_EQ(names(),
               (std::vector<std::string>{"pattern(rope:theta=10,none)", "pattern(rope:theta=20,none)", "none"}));
+}
+
+// A file has one name in the results, whatever other files are measured with it.
+TEST(LabRuns, LeaveParametersOutThatHaveTheirDefault) {
+    const Dims dims{.d_model = 128, .n_heads = 4, .d_head = 32, .n_layers = 4, .context = 256};
+    const auto name = [&](const std::string& spec) {
+        return lab::without_defaults(ModelEncodings(spec, dims).spec(), dims);
+    };
+    for (const char* spec :
+         {"none", "rope", "rope:theta=100", "sinusoidal:columns=32", "rope:theta=7600000,keep=0.5", "rope+log-scale",
+          "rope+log-scale:kind=log-n,length=128", "pattern(rope,none)", "relative-logits", "rotate-stretch:period=6"})
+        EXPECT_EQ(name(spec), spec);
+    EXPECT_EQ(name("rope:theta=10000"), "rope");
+    EXPECT_EQ(name("pattern((rope:theta=5),none)"), "pattern(rope:theta=5,none)");
+    EXPECT_EQ(name("relative-logits:extent=256,rank=8"), "relative-logits:rank=8");
 }
 
 // Of three encodings, a and b are 0.01 apart and c is 1 behind; all runs of one encoding are 0.02 apart.

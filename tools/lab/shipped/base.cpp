@@ -128,7 +128,7 @@ Result run_concat(const Request&) {
         const double columns = at == group.spec.npos ? 0 : std::strtod(&group.spec[at + 8], nullptr);
         if (columns > 0)
             all.push_back({&group, told("last {} columns", columns), columns});
-        else if (group.name == "sinusoidal" || group.spec.find("base=10000,") != group.spec.npos)
+        else if (group.spec == "sinusoidal" || group.spec.find("base=10000,") != group.spec.npos)
             all.push_back({&group, "added to all columns", 0}), added = &group;
     }
     Result result;

@@ -109,7 +109,8 @@ std::vector<Group> measure_all(const Request& request, const Text& held, Result&
         const tools::ModelFacts facts = tools::read_facts(trained.file);
         if (const std::string other = differing_condition(first, facts); !other.empty())
             append(unlike[other], trained.name);
-        Group& group = group_of(groups, trained.encoding, trunk_of(facts.blueprint, first.blueprint));
+        Group& group = group_of(groups, without_defaults(trained.encoding, facts.blueprint.dims()),
+                                trunk_of(facts.blueprint, first.blueprint));
         const auto seed = facts.record.find("seed");
         // A run without a seed has a key of its own.
         const std::string key = seed == facts.record.end() ? "unknown, " + trained.name : printable(seed->second);
@@ -162,7 +163,7 @@ Figures runs(const std::vector<Group>& groups) {
     Figures figures{{"file", "encoding", "seed", "tokens", "nll", "more_at_4x", "trunk", "processor"}, {}, 4};
     for (const Group& group : groups)
         for (const auto& [seed, run] : group.runs)
-            add_row(figures, run.file, group.name, seed, run.tokens, run.nll, run.farther, group.trunk, run.processor);
+            add_row(figures, run.file, group.spec, seed, run.tokens, run.nll, run.farther, group.trunk, run.processor);
     return figures;
 }
 

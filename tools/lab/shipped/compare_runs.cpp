@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tools/lab/shipped/compare_runs.h"
 
+#include "encoding/base/model_encodings.h"
 #include "tools/cli/inputs.h"
 #include "tools/lab/study/csv.h"
 #include "tools/opening/weights.h"
@@ -60,17 +61,25 @@ void read_documents(const std::filesystem::path& file, std::vector<Group>& group
     }
 }
 
-// "rope" for "rope:theta=10"; a sum or pattern without parentheses around a single name: pattern(rope,none).
-std::string without_parameters(const std::string& spec) {
+// A spec with the parameters that keep(name, "key=value") wants; a sum or pattern without parentheses around a single
+// name: pattern(rope,none).
+template <class Keep>
+std::string reduced(const std::string& spec, const Keep& keep) {
     std::string out;
     for (std::size_t at = 0; at < spec.size();) {
-        if (spec[at] != ':') {
-            out += spec[at++];
+        if (spec[at++] != ':') {
+            out += spec[at - 1];
             continue;
         }
+        const std::string name = out.substr(out.find_last_of("(,+") + 1);
+        char before = ':';
         for (bool more = true; more;) { // key=value{,key=value}
             const std::size_t end = std::min(spec.find_first_of(",)+", at), spec.size());
             const std::size_t next = std::min(spec.find_first_of(",)+(:", end + 1), spec.size());
+            if (const std::string parameter = spec.substr(at, end - at); keep(name, parameter)) {
+                out += before + parameter;
+                before = ',';
+            }
             more = end < spec.size() && spec[end] == ',' && spec.substr(end, next - end).find('=') != spec.npos;
             at = more ? end + 1 : end;
         }
@@ -81,6 +90,11 @@ std::string without_parameters(const std::string& spec) {
         if (own && close != out.npos && out[close] == ')') out.erase(close, 1), out.erase(open, 1);
     }
     return out;
+}
+
+// "rope" for "rope:theta=10".
+std::string without_parameters(const std::string& spec) {
+    return reduced(spec, [](const std::string&, const std::string&) { return false; });
 }
 
 // The share of runs that would have to change their type of processor to make two groups alike in it, 0 to 1.
@@ -95,6 +109,14 @@ double processors_apart(const Group& a, const Group& b) {
 }
 
 } // namespace
+
+std::string without_defaults(const std::string& spec, const Dims& dims) {
+    return reduced(spec, [&](const std::string& name, const std::string& parameter) {
+        const std::string defaults = ModelEncodings(name, dims).spec() + ",";
+        return defaults.find(":" + parameter + ",") == defaults.npos &&
+               defaults.find("," + parameter + ",") == defaults.npos;
+    });
+}
 
 Group& group_of(std::vector<Group>& groups, const std::string& spec, const std::string& trunk) {
     for (Group& group : groups)
@@ -128,7 +150,9 @@ void name_groups(std::vector<Group>& groups) {
         }
         for (const char* end : {":", ",", "\n"}) {
             group.name = group.spec.substr(0, group.spec.find(*end));
-            const auto begins = [&](const Group& other) { return (other.spec + "\n").starts_with(group.name + *end); };
+            const auto begins = [&](const Group& other) {
+                return other.spec == group.name || other.spec.starts_with(group.name + *end);
+            };
             if (std::count_if(groups.begin(), groups.end(), begins) <= 1) break;
         }
     }

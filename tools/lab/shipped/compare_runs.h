@@ -33,6 +33,9 @@ struct Group {
     double loss() const { return mean_of(values(&Run::nll)).mean; }
 };
 
+// A spec without the parameters that have their default in a model of these sizes: rope, rope:theta=100. The same for a
+// file whatever other files are compared.
+std::string without_defaults(const std::string& spec, const Dims& dims);
 // The group of this spec and trunk, added at the end if there is none.
 Group& group_of(std::vector<Group>& groups, const std::string& spec, const std::string& trunk = {});
 // Removes the groups with a trunk of their own and returns them. They stand beside the ranking.

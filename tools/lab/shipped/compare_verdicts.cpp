@@ -164,7 +164,7 @@ Picture picture_of(const std::vector<Group>& groups, const Comparisons& all) {
 std::string answer_of(const std::vector<Group>& groups, const Comparisons& all) {
     std::string out = headline(groups, all), ahead, behind, pairs;
     out[0] = out[0] == 'o' ? 'O' : 'T';
-    if (groups.size() == 1) return out + ".";
+    if (groups.size() == 1) return out + ", so nothing can be compared.";
     if (!all.known()) return out + ". Each encoding has one seed, so chance alone could explain the differences.";
     out += " (95 %, Hsu's comparison with the best).";
     for (const Judged& one : all.with_none)
