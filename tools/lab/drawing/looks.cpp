@@ -23,7 +23,6 @@ constexpr Variant variants[] = {{"rope-none", 1},
                                 {"pattern(rope,none)", 1},
                                 {"rope:width", 2},
                                 {"rotate-stretch-36", 0},
-                                {"rotate-stretch", 0},
                                 {"rotate-stretch-6", 1},
                                 {"rotate-stretch:period=6", 1}};
 
