@@ -19,12 +19,8 @@ struct Variant {
     std::string_view label;
     std::size_t number; // of the encoding's marks; the encoding itself has 0
 };
-constexpr Variant variants[] = {{"rope-none", 1},
-                                {"pattern(rope,none)", 1},
-                                {"rope:width", 2},
-                                {"rotate-stretch-36", 0},
-                                {"rotate-stretch-6", 1},
-                                {"rotate-stretch:period=6", 1}};
+constexpr Variant variants[] = {{"rope-none", 1},         {"pattern(rope,none)", 1}, {"rope:width", 2},
+                                {"rotate-stretch-36", 0}, {"rotate-stretch-6", 1},   {"rotate-stretch:period=6", 1}};
 
 const Variant* variant_of(std::string_view label) {
     for (const Variant& variant : variants)
