@@ -150,13 +150,13 @@ Result run_concat(const Request&) {
         if (one.group == added) continue;
         curve.add(one.x, one.group->loss());
         const auto over = compare(*one.group, *added, spread);
-        append(told_of, told("{} columns {}{} nats ({})", one.x, over ? figure(over->mean, 2) : "-",
+        append(told_of, told("with {} of them by {}{} nats ({})", one.x, over ? figure(over->mean, 2) : "-",
                              over ? margin(over->half(all.size() - 1)) : "", verdict_of(over, all.size() - 1)));
     }
     curves.references = {{"added to all columns", added->loss()}};
     result.answer =
-        told("Adding leaves all columns for the word, and training can still keep positions apart. At equal "
-             "width, positions in columns of their own lose, over adding: {}.",
+        told("Adding leaves all columns for the word; concatenating keeps the word and its place apart from the start. "
+             "At equal width, positions in columns of their own change the loss of adding {}.",
              told_of);
     result.pictures = {
         {"losses", "Loss with positions in columns of their own", "columns for positions", "nats per token", curves}};
