@@ -283,8 +283,8 @@ fact the distance that it reports rises towards that of an even guess, which kno
 figure its distance rose, {0} to {1}
 more an even guess has {2}; positions 1 and 7 are
  {stretch:collisions/encoding=rotate-stretch:period=6;position=1;other=7/apart} rad apart; in recorded runs the period
- of 6 costs {compare:pairs/better=rotate-stretch:period=36;worse=rotate-stretch:period=6/nll_less|2} +-
- {compare:pairs/better=rotate-stretch:period=36;worse=rotate-stretch:period=6/half|2} nats a token more
+ of 6 costs {compare:pairs/better=rotate-stretch;worse=rotate-stretch:period=6/nll_less|2} +-
+ {compare:pairs/better=rotate-stretch;worse=rotate-stretch:period=6/half|2} nats a token more
 shown ordo lab word-order; ordo lab compare; ordo lab stretch
 37 wrong, Investigating Transformer Positional Encodings
 brief rotary and NoPE are complicated
