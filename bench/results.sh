@@ -2,14 +2,14 @@
 # SPDX-License-Identifier: MIT
 # Measures the figures of bench/results again, or some of them. bench/README.md explains them. Run it on an idle machine
 # for the figures that are times.
-#   results.sh BUILD [losses|heldout|accuracy|encodings|training ...]
+#   results.sh BUILD [losses|frontier|heldout|accuracy|encodings|training ...]
 set -eu
 [ $# -ge 1 ] || { sed -n '3,5p' "$0"; exit 2; }
 cd "$(dirname "$0")/.."
 build=$1
 ordo=$build/ordo
 shift
-[ $# -gt 0 ] || set -- losses heldout accuracy encodings training
+[ $# -gt 0 ] || set -- losses frontier heldout accuracy encodings training
 results=bench/results
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
@@ -33,6 +33,13 @@ losses() {
             cp "$scratch/kept/compare-${table%:*}.csv" "$results/${table#*:}.csv"
     done
     [ ! -e "$scratch/kept/compare-ranking.svg" ] || cp "$scratch/kept/compare-ranking.svg" "$results/losses.svg"
+}
+
+# The README's losses by length.
+frontier() {
+    "$ordo" lab extrapolate -q --all --length 256,512,1024,2048 --out "$scratch/lengths" >"$scratch/found"
+    cp "$scratch/lengths/extrapolate-frontier.svg" "$results/frontier.svg"
+    cp "$scratch/lengths/extrapolate-frontier-lengths.csv" "$results/frontier.csv"
 }
 
 # perplexity's columns, after the file and its encoding.
@@ -77,11 +84,11 @@ training() {
 
 for part; do
     case $part in
-    losses | heldout | accuracy) "$part" ;;
+    losses | frontier | heldout | accuracy) "$part" ;;
     encodings | training)
         machine
         "$part"
         ;;
-    *) echo "results: $part: expected losses, heldout, accuracy, encodings or training" >&2; exit 2 ;;
+    *) echo "results: $part: expected losses, frontier, heldout, accuracy, encodings or training" >&2; exit 2 ;;
     esac
 done

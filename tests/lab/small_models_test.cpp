@@ -92,7 +92,8 @@ TEST_F(LabSmallModels, OneLayerWithoutPositionIsABagOfWords) {
 
 TEST_F(LabSmallModels, WhatSaysNothingOfPosition) {
     const Dims dims = chase_recipe(1, 1).trunk.dims();
-    for (const char* spec : {"none", "segment", "log-scale"}) EXPECT_TRUE(says_nothing_of_position(spec, dims)) << spec;
+    for (const char* spec : {"none", "segment", "log-scale", "abacus"})
+        EXPECT_TRUE(says_nothing_of_position(spec, dims)) << spec;
     for (const char* spec :
          {"rope", "alibi", "sinusoidal", "learned", "rotate-stretch", "segment+learned", "segment+alibi"})
         EXPECT_FALSE(says_nothing_of_position(spec, dims)) << spec;

@@ -185,7 +185,7 @@ TEST(CliTable, HelpGoesToStdoutAndFitsATerminal) {
             if (!name.empty() && name != "generate") continue;
             const std::size_t found = widest(run_in_terminal(words, columns).written);
             EXPECT_LE(found, most) << name;
-            EXPECT_GT(found, most - 12) << name;
+            EXPECT_GT(found, name.empty() ? 60u : most - 12) << name; // the list of verbs is narrow
         }
     }
     EXPECT_NE(run_program({"--version"}).out.find("OpenMP"), std::string::npos);

@@ -37,11 +37,10 @@ NamedTable Rotary::angle_table() const {
 NamedTable Rotary::frequency_table(std::string column, std::function<double(int pair)> number) const {
     std::vector<std::string> header = {"pair", "frequency"};
     if (!column.empty()) header.push_back(std::move(column));
-    return by_pair("frequency", std::move(header), rotation().pairs(),
-                   [this, number = std::move(number)](int pair, auto out) {
-                       out[1] = rotation().frequency(pair);
-                       if (number) out[2] = number(pair);
-                   });
+    return by_pair("frequency", header, rotation().pairs(), [this, number = std::move(number)](int pair, auto out) {
+        out[1] = rotation().frequency(pair);
+        if (number) out[2] = number(pair);
+    });
 }
 
 } // namespace ordo

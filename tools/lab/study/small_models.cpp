@@ -98,7 +98,9 @@ bool says_nothing_of_position(const std::string& encoding, const Dims& dims) {
     const ModelEncodings stack(encoding, dims);
     return std::all_of(stack.items().begin(), stack.items().end(), [](const auto& item) {
         if (item->scales_queries()) return true; // by the length alone
-        return (item->moments() & ~(moment_embed | moment_sink)) == 0 && item->shift_invariant();
+        const unsigned acts = item->moments();
+        return (acts & ~(moment_positions | moment_embed | moment_sink)) == 0 &&
+               (item->shift_invariant() || (acts & moment_positions) != 0);
     });
 }
 

@@ -88,8 +88,8 @@ void check_recipe(const Recipe& recipe, const std::string& encoding);
 // A session for a small model. It never calls BLAS, so it can run in parallel with others.
 Session small_session(const Model& model, int capacity);
 
-// True for encodings that change nothing, add the same to each token of a segment, or only scale queries. In one
-// segment they tell the model nothing about order.
+// True for encodings that change nothing, add the same to each token of a segment, only scale queries, or have
+// positions for digits alone, which the lab's texts lack. In one segment they tell the model nothing about order.
 bool says_nothing_of_position(const std::string& encoding, const Dims& dims);
 
 // Calls body(i) for i in [0, n) on all threads. Exceptions are thrown again at the end, that of the lowest i first.
