@@ -121,7 +121,8 @@ public:
         const View dw = rows_of(gradient.tensors[0], tile.head * e, e);
         float *du = gradient.tensors[1].row(tile.head), *dv = gradient.tensors[2].row(tile.head);
         for_parts(tile, 0, 0, [&](const Part& part) {
-            const auto& [first, s, rows, table] = part.vectors;
+            const View s = part.vectors.sinusoids;
+            const RelativeTable& table = part.vectors.table;
             const View g = part.of(d_scores);
             alignas(64) float dq[scratch_floats] = {};
             table.add_rows(tile.scale, g, part.tile, view(dq, g.rows, e));

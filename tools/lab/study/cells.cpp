@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tools/lab/study/cells.h"
 
+#include "core/error.h"
 #include "tools/lab/drawing/render.h"
 #include "tools/lab/math/numbers.h"
 
