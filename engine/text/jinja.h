@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The subset of Jinja that chat templates use, with the settings of transformers: trim_blocks and lstrip_blocks. A
 // lexer cuts a template, and a parser builds a function of each tag and expression. Values have Python's meaning;
-// numbers are integers. Errors are Error(model) that begin with "line N: ". A tag outside of the subset is refused by name when the
-// template is parsed; a filter, test, function or method is refused by name when the template uses it.
+// numbers are integers. Errors are Error(model) that begin with "line N: ". A tag outside of the subset is refused by
+// name when the template is parsed; a filter, test, function or method is refused by name when the template uses it.
 #pragma once
 
 #include "core/error.h"

@@ -50,7 +50,8 @@ function column(name) {
     if (!(name in at)) { print FILENAME ": expected a column " name > "/dev/stderr"; broken = 1; exit 1 }
     return f[at[name]]
 }
-function base(spec) { sub(/[:+].*/, "", spec); return spec } # a sum stands in the row of its first encoding
+# A sum stands in the row of its first encoding beside rope.
+function base(spec) { sub(/^rope[^+]*\+/, "", spec); sub(/[:+].*/, "", spec); return spec }
 function linked(paper,    n, i, part, out) { # "Press et al. 2022, arXiv 2108.12409; ...": each name a link
     n = split(paper, part, "; ")
     for (i = 1; i <= n; ++i) {
@@ -106,7 +107,7 @@ FNR == 1 {
 }
 # The first parameter of a spec, which tells several specs of one encoding apart. Of a sum, all of it.
 function first_parameter(spec) { if (spec !~ /\+/) { sub(/^[^:]*:?/, "", spec); sub(/,.*/, "", spec) }; return spec }
-function shown_as(name, label) { return label ~ /\+/ ? label : name (count[name] > 1 ? " (" label ")" : "") }
+function shown_as(name, label) { return label ~ /\+/ ? label : name (count[name] > 1 && label != "" ? " (" label ")" : "") }
 function labelled(name, label) { return count[name] > 1 || label ~ /\+/ ? label : "" }
 
 { fields($0, f) }
