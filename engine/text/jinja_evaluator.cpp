@@ -156,22 +156,22 @@ Value slice_of(State& state, const List& values) {
 
 namespace {
 
-std::partial_ordering compare(State& state, const Value& a, const Value& b) {
+using Order = std::partial_ordering;
+
+Order compare(State& state, const Value& a, const Value& b) {
     const Deeper deeper(state.depth, state.line);
     const auto *const text = as<std::string_view>(a), *const other = as<std::string_view>(b);
     state.spend(16 + (text != nullptr ? text->size() : 0));
     if (text != nullptr && other != nullptr) return text->compare(*other) <=> 0;
     if (number_in(a) && number_in(b)) return *number_in(a) <=> *number_in(b);
     const bool same = a.index() == b.index(), lists = same && as<const List*>(a), dicts = same && dict_in(a) != nullptr;
-    if (!lists && !dicts)
-        return same && (as<None>(a) || as<Undefined>(a)) ? std::partial_ordering::equivalent
-                                                         : std::partial_ordering::unordered;
+    if (!lists && !dicts) return same && (as<None>(a) || as<Undefined>(a)) ? Order::equivalent : Order::unordered;
     const List x = items_of(state, a), y = items_of(state, b); // of dictionaries: the keys
-    if (dicts && x.size() != y.size()) return std::partial_ordering::unordered;
+    if (dicts && x.size() != y.size()) return Order::unordered;
     for (std::size_t i = 0; i < std::min(x.size(), y.size()); ++i) {
-        const std::partial_ordering order =
+        const Order order =
             lists ? compare(state, x[i], y[i]) : compare(state, member_of(state, a, x[i]), member_of(state, b, x[i]));
-        if (std::is_neq(order)) return order;
+        if (order != Order::equivalent) return order;
     }
     return x.size() <=> y.size();
 }
@@ -185,7 +185,7 @@ bool contains(State& state, const Value& in, const Value& value) {
     }
     const List items = items_of(state, in);
     return std::any_of(items.begin(), items.end(),
-                       [&](const Value& item) { return std::is_eq(compare(state, item, value)); });
+                       [&](const Value& item) { return compare(state, item, value) == Order::equivalent; });
 }
 
 std::optional<std::int64_t> calculate(std::string_view sign, std::int64_t a, std::int64_t b) {
@@ -201,13 +201,13 @@ std::optional<std::int64_t> calculate(std::string_view sign, std::int64_t a, std
 } // namespace
 
 Value operate(State& state, std::string_view sign, const Value& a, const Value& b) {
-    if (sign == "==" || sign == "!=") return std::is_eq(compare(state, a, b)) == (sign == "==");
+    if (sign == "==" || sign == "!=") return (compare(state, a, b) == Order::equivalent) == (sign == "==");
     if (sign[0] == '<' || sign[0] == '>') {
-        const std::partial_ordering order = compare(state, a, b);
-        if (order == std::partial_ordering::unordered || dict_in(a) != nullptr || as<None>(a))
+        const Order order = compare(state, a, b);
+        if (order == Order::unordered || dict_in(a) != nullptr || as<None>(a))
             state.refuse("expected two numbers, strings or lists, found ", described(a), ", and ", described(b));
-        if (std::is_eq(order)) return sign.size() == 2;
-        return sign[0] == '<' ? std::is_lt(order) : std::is_gt(order);
+        if (order == Order::equivalent) return sign.size() == 2;
+        return sign[0] == '<' ? order == Order::less : order == Order::greater;
     }
     if (sign == "in" || sign == "not in") return contains(state, b, a) == (sign == "in");
     if (sign == "~" || (sign == "+" && as<std::string_view>(a) && as<std::string_view>(b)))
