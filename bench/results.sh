@@ -35,9 +35,13 @@ losses() {
     [ ! -e "$scratch/kept/compare-ranking.svg" ] || cp "$scratch/kept/compare-ranking.svg" "$results/losses.svg"
 }
 
-# The README's losses by length.
+# The README's losses by length: the ends of the field, and newer encodings.
 frontier() {
-    "$ordo" lab extrapolate -q --all --length 256,512,1024,2048 --out "$scratch/lengths" >"$scratch/found"
+    set --
+    for name in none learned rope alibi wall stick-breaking relative-logits dpb; do
+        set -- "$@" -m "weights/$name.safetensors"
+    done
+    "$ordo" lab extrapolate -q --all --length 256,512,1024,2048 --out "$scratch/lengths" "$@" >"$scratch/found"
     cp "$scratch/lengths/extrapolate-frontier.svg" "$results/frontier.svg"
     cp "$scratch/lengths/extrapolate-frontier-lengths.csv" "$results/frontier.csv"
 }
