@@ -124,7 +124,7 @@ async function prove() {
   }));
   const last = readers.map((name, i) => `${number(perplexity(losses[i].at(-1)), 2)} for ${name}`).join(', ');
   $('.said', proof).textContent = `The last perplexities are ${last}. A perplexity of 50 is as hard as a choice among ` +
-    '50 words. Up to the line, the three models read alike.';
+    '50 words.';
   $('canvas', proof).ariaLabel = $('.said', proof).textContent;
   proof.hidden = false;
   redraw();
