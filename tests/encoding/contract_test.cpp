@@ -43,7 +43,8 @@ std::vector<Case> all_cases() {
         kerple:kernel=power sandwich:width=6,scale=3 fire:threshold=60 fire:threshold=30 shaw:clip=5,values=no
         transformer-xl:width=10 deberta:span=6,terms=c2p deberta:span=6,terms=p2c cope:positions=5 t5+rope forget+rope
         cope+forget rope+sink relative-logits:rank=2,extent=12 forget+relative-logits pattern(rope,none)
-        abacus:first=0,last=60 rope+abacus:first=20,last=99,offset=9 log-scale:kind=log-n,length=5 rope+log-scale:kind=llama4,length=8 stick-breaking+alibi
+        abacus:first=0,last=60 rope+abacus:first=20,last=99,offset=9 log-scale:kind=log-n,length=5
+        rope+log-scale:kind=llama4,length=8 stick-breaking+alibi
         selective-rope:kind=carope selective-rope:kind=repo log-scale+selective-rope:kernel=2 forget+selective-rope
         pattern((alibi),(shaw+sink)) pattern((rope:theta=500),(t5+forget))+learned)");
     for (const std::string& spec : scaled_rotations()) variants.push_back(spec);

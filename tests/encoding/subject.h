@@ -76,7 +76,8 @@ inline std::vector<std::string> encoding_variants() {
         log-scale:kind=log-n,length=9 log-scale:kind=llama4,length=5 log-scale:kind=ministral,length=5,factor=0.5
         log-scale:kind=inkling,length=5 log-scale+shaw:clip=3 pope+log-scale stick-breaking+alibi
         selective-rope:rank=3,kernel=1 selective-rope:kernel=7,theta=100 selective-rope:kind=carope
-        abacus:first=0,last=40,length=64,offset=7 selective-rope:kind=repo,theta=100 log-scale+selective-rope forget+selective-rope+relative-logits)");
+        abacus:first=0,last=40,length=64,offset=7 selective-rope:kind=repo,theta=100
+        log-scale+selective-rope forget+selective-rope+relative-logits)");
 }
 
 inline std::vector<EncodingCase> encoding_cases() {

@@ -41,7 +41,8 @@ h2 { margin: 1.5rem 0 .8rem; }
 pre { background: var(--box); padding: .6rem; overflow-x: auto; line-height: 1.25; }
 code { background: var(--box); padding: 0 .2em; }
 .cards { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 17rem), 1fr)); gap: .8rem; }
-.card { border: 1px solid var(--line); border-radius: 6px; padding: .6rem .8rem; color: inherit; text-decoration: none; }
+.card { border: 1px solid var(--line); border-radius: 6px; padding: .6rem .8rem; color: inherit;
+  text-decoration: none; }
 .card:hover { border-color: var(--link); } .card h3 { margin: .2rem 0; font-size: 1rem; color: var(--link); }
 .card p { margin: 0; font-size: 14px; line-height: 1.4; }
 .card svg { width: 100%; aspect-ratio: 16 / 10; background: #fff; }
