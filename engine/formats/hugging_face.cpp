@@ -13,6 +13,7 @@
 #include "formats/pytorch_store.h"
 #include "formats/source.h"
 #include "formats/tokenizer_config.h"
+#include "model/model_file.h"
 #include "text/chat_template.h"
 
 #include <set>
@@ -120,6 +121,16 @@ void read_chat(const fs::path& directory, Metadata& metadata) {
                 metadata.try_emplace(std::string(name), *token);
 }
 
+// Whether a file needs no config.json: a GGUF, or safetensors that Ordo wrote.
+bool loads_alone(const fs::path& file) {
+    if (names_gguf(file)) return true;
+    try {
+        return file.extension() == ".safetensors" && Safetensors::open(file).metadata().contains(key_format);
+    } catch (const Error&) {
+        return false; // it is no safetensors file, whatever its name says
+    }
+}
+
 // Refuses a directory without a config.json, with a hint about its kind.
 [[noreturn]] void refuse_without_config(const fs::path& directory) {
     const std::string where = printable_path(directory);
@@ -130,13 +141,19 @@ void read_chat(const fs::path& directory, Metadata& metadata) {
         fail(ErrorCode::model, where, ": expected a model, found an adapter (LoRA) for one; ",
              "merge it into its base model and give the directory of the result");
     std::set<std::string> models;
-    for (const fs::directory_entry& entry : fs::directory_iterator(directory, error))
-        if (const fs::path& file = entry.path(); file.extension() == ".safetensors" || names_gguf(file))
-            models.insert(file.filename().string());
+    bool weights = false;
+    for (const fs::directory_entry& entry : fs::directory_iterator(directory, error)) {
+        const fs::path& file = entry.path();
+        if (loads_alone(file)) models.insert(file.filename().string());
+        weights |= file.extension() == ".safetensors" || file.extension() == ".bin";
+    }
     std::string names;
     for (const std::string& name : models) names.append(names.empty() ? "" : ", ").append(name);
     fail(ErrorCode::model, where, ": expected a model, found a directory without config.json",
-         names.empty() ? "" : "; give one of its files: ", printable(names, 200));
+         !names.empty() ? "; give one of its files: "
+         : weights      ? "; download it too, with the tokenizer's files"
+                        : "",
+         printable(names, 200));
 }
 
 // Refuses weights quantised by other tools. MLX names no method.

@@ -18,7 +18,7 @@ Options checked(const Options& options, const Model& model) {
     if (options.keep < -1) fail(ErrorCode::usage, "keep: expected -1 or more, found ", options.keep);
     const Model::Impl& m = impl_of(model);
     if (m.blueprint.bidirectional())
-        fail(ErrorCode::usage, m.where, ": a bidirectional model does not continue a text");
+        fail(ErrorCode::usage, m.where, ": a bidirectional model does not continue a text; fill and embed take one");
     expect_head(m);
     if (!m.tokenizer) fail(ErrorCode::model, m.where, ": has no tokenizer");
     return options;

@@ -2,6 +2,7 @@
 // Things that users pass instead of a model: names, URLs, pointer files, folders of another kind.
 #include "tests/formats/hugging_face_folder.h"
 #include "tests/tools/child.h"
+#include "tests/tools/models.h"
 
 namespace ordo {
 namespace {
@@ -30,9 +31,12 @@ TEST(WrongPlaces, NamesOnAServerAreNoFiles) {
 class WrongFolder : public HuggingFace {};
 
 TEST_F(WrongFolder, WeightsInAFolderAreNamed) {
-    put_file(folder_ / "b.safetensors", "x");
-    put_file(folder_ / "a.GGUF", "x");
     put_file(folder_ / "notes.txt", "x");
+    expect_refused("found a directory without config.json");
+    put_file(folder_ / "of_transformers.safetensors", "x");
+    expect_refused("found a directory without config.json; download it too, with the tokenizer's files");
+    put_file(folder_ / "a.GGUF", "x");
+    std::filesystem::copy_file(model_file("rope"), folder_ / "b.safetensors");
     expect_refused("found a directory without config.json; give one of its files: a.GGUF, b.safetensors");
 }
 

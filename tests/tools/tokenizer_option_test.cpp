@@ -61,8 +61,20 @@ protected:
     std::string prompt_, story_;
 };
 
-TEST_F(CliTokenizer, GenerateNamesTheOptionForAModelWithoutOne) {
-    expect_error(run_program(words(bare)), 3, bare + ": has no tokenizer; --tokenizer PATH takes one from elsewhere");
+TEST_F(CliTokenizer, VerbsThatTakeATextNameTheOptionForAModelWithoutOne) {
+    const std::string has_none = bare + ": has no tokenizer; --tokenizer PATH takes one from elsewhere";
+    expect_error(run_program(words(bare)), 3, has_none);
+    const std::string text = path("text");
+    put_file(text, prompt_);
+    for (const char* verb : {"perplexity", "logits"}) {
+        expect_error(run_program({verb, "-m", bare, "-f", text, "-q"}), 3, has_none);
+        const std::string taken = out_of({verb, "-m", bare, "-f", text, "-q", "--tokenizer", elsewhere().string()}),
+                          own = out_of({verb, "-m", whole().string(), "-f", text, "-q"});
+        const auto after_name = [](const std::string& out) { return out.substr(out.rfind("\"tokens\"") + 1); };
+        EXPECT_EQ(after_name(taken), after_name(own));
+    }
+    EXPECT_EQ(run_program({"logits", "-m", bare, "--tokens", "1,2"}).code, 0);
+    EXPECT_NE(out_of({"info", bare}).find("tokenizer: none"), std::string::npos);
 }
 
 TEST_F(CliTokenizer, GenerateWritesAsWithTheTokenizerInTheFolder) {

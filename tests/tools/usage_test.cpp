@@ -263,7 +263,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Refused{{"generate", "-p"}, "option -p needs a value"},
                     Refused{{"generate", "--top-k"}, "option --top-k needs a value"},
                     Refused{{"generate", "--quiet=yes"}, "--quiet: takes no value"},
-                    Refused{{"generate", "-p", "a", "one", "two"}, "unexpected argument 'two'"},
+                    Refused{{"generate", "-p", "a", "one", "two"}, "unexpected argument 'two'; a text goes after -p"},
                     Refused{{"generate", "-p", "a", "--", "one", "--two"}, "unexpected argument '--two'"},
                     Refused{{"train", "a", "b"}, "unexpected argument 'b'"}, Refused{{"table"}, "expected SPEC"},
                     Refused{{"generate", "-p", "a", "-m", "x", "y"}, "expected one model, found 'x' and 'y'"},

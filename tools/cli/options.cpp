@@ -211,7 +211,8 @@ Arguments::Arguments(const Verb& verb, std::span<const char* const> args) : verb
         operands_ = result.unmatched();
         if (!operands_.empty()) expect_commas(verb, args);
         if (const std::size_t allowed = operand_count(verb); operands_.size() > allowed)
-            fail(ErrorCode::usage, verb.name, ": unexpected argument '", printable(operands_[allowed]), "'");
+            fail(ErrorCode::usage, verb.name, ": unexpected argument '", printable(operands_[allowed]), "'",
+                 offers("prompt") ? "; a text goes after -p" : "");
     } catch (const cxxopts::exceptions::no_such_option& e) {
         unknown_option(verb, quoted(e.what()));
     } catch (const cxxopts::exceptions::missing_argument& e) {

@@ -225,7 +225,8 @@ ModelFacts read_facts(const fs::path& file) {
 }
 
 Model open_model(const Arguments& arguments) {
-    const ModelChoice choice{model_path(arguments), arguments.text("encoding"), arguments.has("force-encoding")};
+    const ModelChoice choice{model_path(arguments), arguments.text("encoding"), arguments.has("force-encoding"),
+                             arguments.text("tokenizer")};
     Model model = open_model(arguments, choice);
     const bool watched = ::isatty(STDERR_FILENO) == 1 && !arguments.has("quiet") && !arguments.has("verbose");
     if (watched && !names_model(arguments)) show_model(choice.file, model);
@@ -253,7 +254,8 @@ void apply_rope_options(const Arguments& arguments, const ModelChoice& choice, L
 
 Model load(const Arguments& arguments, const ModelChoice& choice, const LoadOptions& options) {
     Model model = choice.tokenizer.empty() ? Model::load(choice.file, options) : load_model(source_of(choice), options);
-    if (arguments.offers("tokenizer") && !tokenizer_of(model))
+    const bool takes_text = arguments.offers("file") && !(arguments.offers("tokens") && arguments.has("tokens"));
+    if (takes_text && !tokenizer_of(model))
         fail(ErrorCode::model, printable_path(choice.file),
              ": has no tokenizer; --tokenizer PATH takes one from elsewhere");
     return model;

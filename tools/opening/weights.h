@@ -20,6 +20,7 @@ inline constexpr Option model_options[] = {
      "The positional encoding, such as rope:theta=10000. Default: the trained one; without --model, rope."},
     {"force-encoding", "Use an encoding other than the trained one."},
     {Kind::choice, "dtype", "TYPE", "f32|f16|bf16|q8_0|q4_0: the type of the weights in memory. Default: as stored."},
+    {Kind::path, "tokenizer", "PATH", "Take the tokenizer from this file or directory."},
 };
 inline constexpr OptionGroup model_group{"Model", model_options};
 

@@ -16,7 +16,6 @@ inline constexpr Option mode_options[] = {
     {"chat", "Answer the prompt with the model's chat template."},
     {Kind::text, "system", "TEXT", "The system message, with --chat."},
     {"raw", "Continue the prompt as it is. Do not mention --chat."},
-    {Kind::path, "tokenizer", "PATH", "Take the tokenizer from this file or directory."},
 };
 
 inline constexpr Option length_options[] = {

@@ -117,9 +117,10 @@ void write_as_text(const std::filesystem::path& path, const Source& source, cons
                 : std::string("unlimited")) +
            "\n";
     out += "tokenizer: " +
-           (impl.tokenizer ? grouped(static_cast<std::uint64_t>(impl.tokenizer->vocab_size())) +
-                                 " entries, end of text: " + std::to_string(model.end_of_text())
-                           : std::string("none")) +
+           (impl.tokenizer
+                ? grouped(static_cast<std::uint64_t>(impl.tokenizer->vocab_size())) + " entries, end of text: " +
+                      (model.end_of_text() < 0 ? "none" : std::to_string(model.end_of_text()))
+                : std::string("none")) +
            "\n";
     out += "blueprint:\n" + blueprint_lines(impl.blueprint);
     out += "record:\n";
