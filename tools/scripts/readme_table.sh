@@ -161,10 +161,12 @@ file == "registered.csv" {
     source = name
     gsub(/-/, "_", source)
     losses = others = ""
-    for (i = 1; i <= count[name]; ++i) {
-        losses = listed(losses, loss[name, i] elsewhere(trained[name, tag[name, i]]), labelled(name, tag[name, i]))
-        others = listed(others, shipped[name, tag[name, i]], labelled(name, tag[name, i]))
-    }
+    for (sums = 0; sums < 2; ++sums) # after the encoding alone
+        for (i = 1; i <= count[name]; ++i) {
+            if ((tag[name, i] ~ /\+/) != sums) continue
+            losses = listed(losses, loss[name, i] elsewhere(trained[name, tag[name, i]]), labelled(name, tag[name, i]))
+            others = listed(others, shipped[name, tag[name, i]], labelled(name, tag[name, i]))
+        }
     if (index(few, " " name " "))
         print "| [`" name "`](engine/encoding/" source ".cpp) | " cell(column("summary")) " | " cell(losses) " | " \
             cell(cost[name]) " |" >short

@@ -95,7 +95,7 @@ TOKENIZER=$WORK/tokenizer-$(sha256sum <"$TEXT" | cut -c 1-8).safetensors # learn
     --eval-tokens 256 --out "$TOKENIZER" >/dev/null
 export ORDO OUT TOOLS WORK TEXT VALIDATION TOKENIZER
 [ $# -gt 0 ] || set -- none sinusoidal learned rope alibi t5 rotate-stretch-36 rotate-stretch-6 kerple fire xpos shaw cope \
-    forget rope-none sandwich sink-rope transformer-xl deberta pope canon stick-breaking wall relative-logits selective-rope rope-log-scale dpb abacus
+    forget rope-none sandwich sink-rope transformer-xl deberta pope canon stick-breaking wall relative-logits selective-rope rope-log-scale dpb abacus path
 for seed in ${SEEDS:-1}; do
     for name; do echo "$name $seed"; done
 done | xargs -L 1 -P 2 "$0" --one || exit 1
