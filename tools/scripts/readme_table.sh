@@ -127,6 +127,7 @@ file == "seeds.csv" {
 file == "seeds-runs.csv" {
     budget = sprintf("%.1f", column("tokens") / 1e6)
     type = column("processor")
+    if (("trunk" in at) && column("trunk") != "") next # shown beside the table
     if (column("encoding") == "none") of_none[type] = type
     name = base(column("encoding"))
     label = first_parameter(column("encoding"))
