@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "core/error.h"
+#include "core/parallel.h"
 #include "encoding/base/rotary.h"
+#include "kernels/kernels.h"
 
 #include <algorithm>
 #include <cmath>
@@ -53,16 +55,17 @@ public:
 
     // The vectors at position 0, which then rotate as in RoPE.
     void rotate(View x, const HeadRows& rows) const override {
-        for (int i = 0; i < x.rows; ++i)
+        parallel_for(x.rows, 16, [&](std::ptrdiff_t i) {
             for (int h = 0; h < rows.n_heads; ++h) {
-                float* a = x.row(i) + h * dims().d_head;
+                float* a = x.row(static_cast<int>(i)) + h * dims().d_head;
+                kernels().softplus(half(), a, a);
                 for (int c = 0; c < half(); ++c) {
-                    const float length = std::max(a[c], 0.0f) + std::log1p(std::exp(-std::fabs(a[c])));
                     const Turn turn = this->turn(rows, h, c);
-                    a[c] = length * turn.cos;
-                    a[half() + c] = length * turn.sin;
+                    a[half() + c] = a[c] * turn.sin;
+                    a[c] *= turn.cos;
                 }
             }
+        });
         Rotary::rotate(x, rows);
     }
     // Back at position 0, with the gradient (da, db) of a vector (mu cos t, mu sin t) there:

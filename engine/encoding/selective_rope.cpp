@@ -23,7 +23,8 @@ const EncodingInfo selective_rope_encoding = {
 
 namespace selective_rope_file {
 
-constexpr int at_once = 64; // pairs
+constexpr int at_once = 64;                     // pairs
+constexpr double to_integer = 6755399441055744; // 1.5 * 2^52: after adding it no double has a fraction
 
 enum class Kind { selective, carope, repo };
 
@@ -111,16 +112,15 @@ private:
             for (int h = 0; h < rows.n_heads; ++h)
                 for (int first = 0; first < n; first += at_once) {
                     const int count = std::min(at_once, n - first);
-                    float cos[at_once], sin[at_once];
+                    float rest[at_once], cos[at_once], sin[at_once];
                     for (int k = 0; k < count; ++k) {
                         const float* number = state + state_at(group_of(rows, h), first + k);
                         const double angle = factors_[first + k] *
                                              (kind_ == Kind::repo ? static_cast<double>(*number) : pair_sum(number)),
-                                     turns = std::nearbyint(angle * (0.5 * std::numbers::inv_pi));
-                        const auto rest = static_cast<float>(angle - turns * 2 * std::numbers::pi);
-                        cos[k] = std::cos(rest);
-                        sin[k] = std::sin(rest);
+                                     turns = (angle * (0.5 * std::numbers::inv_pi) + to_integer) - to_integer;
+                        rest[k] = static_cast<float>(angle - turns * 2 * std::numbers::pi);
                     }
+                    kernels().cos_sin(count, rest, cos, sin);
                     float* row = x.row(static_cast<int>(i)) + 2 * h * n + first;
                     kernels().rotate_halves(count, cos, sin, direction, row, row + n);
                 }

@@ -21,20 +21,6 @@ namespace stick_breaking_file {
 
 constexpr int at_once = 128; // keys
 
-// softplus(s) = max(s, 0) - ln(1 - r) with r = sigmoid(-|s|), and -ln(1 - r) = 2 artanh(u), u = r / (2 - r), at most
-// 1/3: the terms after u^15 are below the rounding of a float.
-void softplus(int n, const float* s, float* out) {
-    for (int j = 0; j < n; ++j) out[j] = -std::fabs(s[j]);
-    kernels().sigmoid(n, out, out);
-    for (int j = 0; j < n; ++j) {
-        const float u = out[j] / (2 - out[j]), v = u * u;
-        const float rest =
-            v *
-            (1 / 3.0f + v * (1 / 5.0f + v * (1 / 7.0f + v * (1 / 9.0f + v * (1 / 11.0f + v * (1 / 13.0f + v / 15))))));
-        out[j] = std::max(s[j], 0.0f) + 2 * (u + u * rest);
-    }
-}
-
 // As in the authors' sb_ref.py. In logarithms, with softplus(s) = -ln(1 - b) and ln b = s - softplus(s):
 //   s_j <- s_j - C_j,  C_j = sum over j <= k < i of softplus(s_k);  the own score <- -infinity;  sink <- -C_0
 // Then the denominator of the softmax is 1, and its weights are exactly those of the formula.
@@ -56,7 +42,7 @@ public:
         for (int end = keys; end > 0;) {
             const int first = std::max(0, end - at_once);
             float part[at_once];
-            softplus(end - first, s + first, part);
+            kernels().softplus(end - first, s + first, part);
             for (int j = end - 1; j >= first; --j) {
                 sum += static_cast<double>(part[j - first]);
                 s[j] = static_cast<float>(static_cast<double>(s[j]) - sum);

@@ -324,6 +324,40 @@ inline floats tanh_lanes(floats u) {
     return 1.0f - 2.0f / (exp_lanes(2.0f * u) + 1.0f);
 }
 
+// max(x, 0) + 2 artanh(u) with u = e / (2 + e), e = exp(-|x|): u is at most 1/3, so the terms after u^15 are below the
+// rounding of a float.
+inline floats softplus_lanes(floats x) {
+    const ints positive = x > floats{};
+    const floats e = exp_lanes(positive ? -x : x), u = e / (2.0f + e), v = u * u;
+    floats p = splat(1 / 15.0f);
+    for (const float term : {1 / 13.0f, 1 / 11.0f, 1 / 9.0f, 1 / 7.0f, 1 / 5.0f, 1 / 3.0f}) p = p * v + term;
+    return (positive ? x : floats{}) + 2.0f * (u + u * v * p);
+}
+// x = q pi/2 + r with |r| <= pi/4; sin r and cos r as in Cephes' sinf and cosf, about 1 ulp.
+inline void cos_sin_lanes(floats x, floats& cos, floats& sin) {
+    const floats q = (x * 0.636619772367581343f + 12582912.0f) - 12582912.0f; // to nearest: 1.5 * 2^23
+    const floats r = x - q * 1.5703125f - q * 4.837512969970703125e-4f - q * 7.549789948768648e-8f, z = r * r;
+    const floats s = r + r * z * ((-1.9515295891e-4f * z + 8.3321608736e-3f) * z - 1.6666654611e-1f);
+    const floats c =
+        1.0f - 0.5f * z + z * z * ((2.443315711809948e-5f * z - 1.388731625493765e-3f) * z + 4.166664568298827e-2f);
+    const ints quarter = __builtin_convertvector(q, ints), odd = (quarter & 1) != 0;
+    const floats a = odd ? s : c, b = odd ? c : s;
+    cos = ((quarter + 1) & 2) != 0 ? -a : a;
+    sin = (quarter & 2) != 0 ? -b : b;
+}
+
+void softplus(int n, const float* x, float* y) {
+    map(n, x, y, [](floats v, float*, int) { return softplus_lanes(v); });
+}
+void cos_sin(int n, const float* angle, float* cos, float* sin) {
+    for (int i = 0; i < n; i += lanes) {
+        const int count = n - i < lanes ? n - i : lanes;
+        floats c, s;
+        cos_sin_lanes(load_part(angle + i, count), c, s);
+        store_part(cos + i, count, c);
+        store_part(sin + i, count, s);
+    }
+}
 void sigmoid(int n, const float* x, float* y) {
     map(n, x, y, [](floats v, float*, int) { return sigmoid_lanes(v); });
 }

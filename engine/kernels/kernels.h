@@ -142,11 +142,13 @@ struct Kernels : ByteLoops, PairLoops {
     void (*subtract_distance)(int n, float slope, int at, const int* positions, float* y);
     // Whether each position is its predecessor plus one; n > 0.
     bool (*consecutive)(int n, const int* positions);
-    void (*sigmoid)(int n, const float* x, float* y);         // y = 1 / (1 + exp(-x)); may be in place
-    void (*silu)(int n, const float* x, float* y);            // y = x / (1 + exp(-x)); may be in place
-    void (*gelu_tanh)(int n, const float* x, float* y);       // may be in place
-    void (*silu_grad)(int n, const float* x, float* dx);      // dx *= silu'(x)
-    void (*gelu_tanh_grad)(int n, const float* x, float* dx); // dx *= gelu_tanh'(x)
+    void (*sigmoid)(int n, const float* x, float* y);                   // y = 1 / (1 + exp(-x)); may be in place
+    void (*softplus)(int n, const float* x, float* y);                  // y = ln(1 + exp(x)); may be in place
+    void (*cos_sin)(int n, const float* angle, float* cos, float* sin); // for angles of at most 100
+    void (*silu)(int n, const float* x, float* y);                      // y = x / (1 + exp(-x)); may be in place
+    void (*gelu_tanh)(int n, const float* x, float* y);                 // may be in place
+    void (*silu_grad)(int n, const float* x, float* dx);                // dx *= silu'(x)
+    void (*gelu_tanh_grad)(int n, const float* x, float* dx);           // dx *= gelu_tanh'(x)
     // One step of AdamW (Loshchilov and Hutter 2019). g_scale scales the gradient g; corrections are 1 / (1 - beta^t).
     void (*adamw)(int n, float* w, const float* g, float* m, float* v, float g_scale, float lr, float beta1,
                   float beta2, float eps, float decay, float correction1, float correction2);

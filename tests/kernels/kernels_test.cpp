@@ -112,12 +112,21 @@ TEST_P(KernelSet, DotMaximumAndTheLoopsOverOneRow) {
         k.subtract_distance(n, 0.25f, 500, positions.data(), far.data());
         k.scale(n, 8, gates.data());
         k.sigmoid(n, gates.data(), gates.data());
+        Floats soft(x), angles(x), cosines(x.size()), sines(x.size());
+        k.scale(n, 8, soft.data());
+        k.scale(n, 9, angles.data());
+        k.softplus(n, soft.data(), soft.data());
+        k.cos_sin(n, angles.data(), cosines.data(), sines.data());
         for (std::size_t i = 0; i < x.size(); ++i) {
             EXPECT_EQ(scaled[i], before[i] * 1.5f);
             EXPECT_EQ(sum[i], before[i] + x[i]);
             EXPECT_EQ(raised[i], before[i] + 2.25f);
             EXPECT_NEAR(axpy[i], before[i] - 0.75 * x[i], 1e-6);
             EXPECT_NEAR(gates[i], 1 / (1 + std::exp(-8.0 * x[i])), 3e-7);
+            const double exact = std::log1p(std::exp(8.0 * x[i])), angle = angles[i];
+            EXPECT_NEAR(soft[i], exact, 3e-7 * exact);
+            EXPECT_NEAR(cosines[i], std::cos(angle), 2e-7);
+            EXPECT_NEAR(sines[i], std::sin(angle), 2e-7);
             EXPECT_NEAR(far[i], before[i] - 0.25 * std::abs(500 - positions[i]), 2e-5);
         }
     }

@@ -14,6 +14,7 @@ namespace ordo {
 namespace {
 
 constexpr int rows_at_once = 16;
+constexpr int most_rank = 1024; // of an array on the stack
 
 // df [n, count]: the gradients of the summands, from those of the sums.
 Tensor add_up_backward(int count, View d_state) {
@@ -41,13 +42,12 @@ public:
         const View down = tensors[0], up = tensors[1], weights = tensors[2];
         parallel_for(x.rows, rows_at_once, [&](std::ptrdiff_t t) {
             const float* row = x.row(static_cast<int>(t));
-            float* z = state.row(static_cast<int>(t)) + z_at();
+            float *const z = state.row(static_cast<int>(t)) + z_at(), products[most_rank];
             std::fill_n(z, rank_, 0.0f);
-            for (int part = 0; part < sizes_.parts; ++part) {
-                const float* own = row + part * part_width();
-                const float factor = 1 / norm(own);
-                for (int r = 0; r < rank_; ++r)
-                    z[r] += factor * kernels().dot(part_width(), down.row(r) + part * part_width(), own);
+            for (int at = 0; at < sizes_.width; at += part_width()) {
+                kernels().dots(1, rank_, part_width(), down.data + at, down.stride, row + at, x.stride, products,
+                               rank_);
+                kernels().axpy(rank_, 1 / norm(row + at), products, z);
             }
         });
         // z of the token t, which may be before the first row; null before the sequence.
@@ -57,13 +57,18 @@ public:
         };
         parallel_for(x.rows, rows_at_once, [&](std::ptrdiff_t row) {
             const int t = static_cast<int>(row);
-            for (int c = 0; c < count(); ++c) {
-                double f = 0;
+            constexpr int at_once = 64; // pairs
+            for (int first = 0; first < count(); first += at_once) {
+                const int n = std::min(at_once, count() - first);
+                double f[at_once] = {};
+                float u[at_once]; // up z
                 for (int m = 0; m < kernel_; ++m)
-                    if (const float* z = z_of(t - (kernel_ - 1) + m))
-                        f += static_cast<double>(weights.row(c)[m]) *
-                             static_cast<double>(kernels().dot(rank_, up.row(c), z));
-                split_pair(f, state.row(t) + 2 * c);
+                    if (const float* z = z_of(t - (kernel_ - 1) + m)) {
+                        kernels().dots(1, n, rank_, up.row(first), up.stride, z, rank_, u, at_once);
+                        for (int c = 0; c < n; ++c)
+                            f[c] += static_cast<double>(weights.row(first + c)[m]) * static_cast<double>(u[c]);
+                    }
+                for (int c = 0; c < n; ++c) split_pair(f[c], state.row(t) + 2 * (first + c));
             }
             for (int age = 1; age < history(); ++age) {
                 float* to = state.row(t) + z_at() + age * rank_;
@@ -96,25 +101,19 @@ public:
         });
         Tensor dz(n, rank_), normed(n, x.cols), d_normed(n, x.cols);
         projection_backward(du.view(), 1, z, up, grads[1], dz.view());
-        const auto parts_of = [&](int t, const auto& use) {
-            for (int part = 0; part < sizes_.parts; ++part)
-                use(part * part_width(), norm(x.row(t) + part * part_width()));
-        };
         parallel_for(n, rows_at_once, [&](std::ptrdiff_t row) {
             const int t = static_cast<int>(row);
-            parts_of(t, [&](int at, float length) {
-                for (int j = at; j < at + part_width(); ++j) normed.view().row(t)[j] = x.row(t)[j] / length;
-            });
+            normalise(x.row(t), normed.view().row(t));
         });
         projection_backward(dz.view(), 1, normed.view(), down, grads[0], d_normed.view());
         // d x = (d x^ - x^ (x^ . d x^)) / norm
         parallel_for(n, rows_at_once, [&](std::ptrdiff_t row) {
             const int t = static_cast<int>(row);
             const float *y = normed.view().row(t), *dy = d_normed.view().row(t);
-            parts_of(t, [&](int at, float length) {
-                const float along = kernels().dot(part_width(), y + at, dy + at);
+            for (int at = 0; at < x.cols; at += part_width()) {
+                const float along = kernels().dot(part_width(), y + at, dy + at), length = norm(x.row(t) + at);
                 for (int j = at; j < at + part_width(); ++j) dx.row(t)[j] += (dy[j] - y[j] * along) / length;
-            });
+            }
         });
     }
     Operations operations(double tokens) const override {
@@ -126,6 +125,12 @@ private:
     int z_at() const { return 2 * count(); }
     int history() const { return std::max(1, kernel_ - 1); }
     int part_width() const { return sizes_.width / sizes_.parts; }
+    void normalise(const float* x, float* y) const {
+        for (int at = 0; at < sizes_.width; at += part_width()) {
+            const float factor = 1 / norm(x + at);
+            for (int j = at; j < at + part_width(); ++j) y[j] = factor * x[j];
+        }
+    }
     float norm(const float* part) const { return std::sqrt(kernels().dot(part_width(), part, part) + 1e-6f); }
 
     int rank_, kernel_;
@@ -180,8 +185,6 @@ private:
 };
 
 // ---- repo ---------------------------------------------------------------------------------------
-
-constexpr int most_rank = 1024; // of an array on the stack
 
 class Repo final : public AngleSource {
 public:

@@ -20,12 +20,18 @@ inline void split_pair(double value, float* pair) {
 // Adds up `count` pairs in the first columns of each row, which follow `before`. One call and many calls give a
 // sequence the same bits.
 inline void add_up(int count, const float* before, View state) {
-    parallel_for(count, std::max(1, 1024 / std::max(1, state.rows)), [&](std::ptrdiff_t c) {
-        double sum = before ? pair_sum(before + 2 * c) : 0;
+    constexpr int at_once = 16; // a cache line holds 8 pairs
+    const int blocks = (count + at_once - 1) / at_once;
+    parallel_for(blocks, std::max(1, 1024 / (at_once * std::max(1, state.rows))), [&](std::ptrdiff_t block) {
+        const int first = static_cast<int>(block) * at_once, n = std::min(at_once, count - first);
+        double sums[at_once] = {};
+        for (int c = 0; before && c < n; ++c) sums[c] = pair_sum(before + 2 * (first + c));
         for (int t = 0; t < state.rows; ++t) {
-            float* pair = state.row(t) + 2 * c;
-            split_pair(sum + pair_sum(pair), pair);
-            sum = pair_sum(pair);
+            float* const pairs = state.row(t) + 2 * first;
+            for (int c = 0; c < n; ++c) {
+                split_pair(sums[c] + pair_sum(pairs + 2 * c), pairs + 2 * c);
+                sums[c] = pair_sum(pairs + 2 * c);
+            }
         }
     });
 }
