@@ -106,7 +106,8 @@ bool Assembly::add(const NameMap& names, const Blueprint& blueprint, const Tenso
 TensorPart Assembly::part(const FileTensor& from, const NameRule& rule, const TensorPiece& piece,
                           const Blueprint& model, ErrorCode code, const std::string& why) const {
     const Blueprint& b = stack_of(name_, model);
-    TensorPart part{&from, rule.layout == Layout::transposed, rule.plus_one, 1, 0, 0, piece.rows};
+    TensorPart part{&from,     rule.layout == Layout::transposed, rule.plus_one && name_.ends_with(".weight"), 1, 0, 0,
+                    piece.rows};
     std::vector<std::int64_t> shape = shape_; // the shape that the file's tensor must have
     shape[0] = piece.rows;
     switch (rule.layout) {

@@ -26,7 +26,7 @@ enum class Layout {
 struct NameRule {
     std::string_view ours, theirs;
     Layout layout = Layout::whole;
-    bool plus_one = false; // the file stores the weight minus one: Gemma's norms
+    bool plus_one = false; // the file stores the weight minus one, not the bias: Gemma's norms
 };
 
 struct NameMap {

@@ -30,7 +30,7 @@ struct Names<QkNorm> {
 };
 template <>
 struct Names<Activation> {
-    static constexpr std::array<std::string_view, 4> all{"relu", "gelu", "gelu_tanh", "silu"};
+    static constexpr std::array<std::string_view, 5> all{"relu", "gelu", "gelu_tanh", "silu", "relu2"};
 };
 template <>
 struct Names<Mask> {

@@ -166,6 +166,7 @@ std::vector<std::pair<std::string, std::function<void(LayerPlan&)>>> changes() {
         {"\"norm_place\":\"parallel_two\"", [](LayerPlan& p) { p.norm_place = NormPlace::parallel_two; }},
         {"\"attention_norm\":false", [](LayerPlan& p) { p.attention_norm = false; }},
         {"\"activation\":\"relu\"", [](LayerPlan& p) { p.activation = Activation::relu; }},
+        {"\"activation\":\"relu2\"", [](LayerPlan& p) { p.activation = Activation::relu2; }},
         {"\"gated\":false", [](LayerPlan& p) { p.gated = false; }},
         {"\"ffn_bias\":true", [](LayerPlan& p) { p.ffn_bias = true; }},
         {"\"mask\":\"bidirectional\"", [](LayerPlan& p) { p.mask = Mask::bidirectional; }},

@@ -49,6 +49,9 @@ std::vector<std::pair<std::string, Blueprint>> plans(const Blueprint& b) {
         p.activation = Activation::gelu, p.gated = false;
         p.norm = Norm::layer, p.norm_bias = true;
     });
+    for (const bool gated : {false, true})
+        with(gated ? "squared ReLU, gated" : "squared ReLU",
+             [=](Blueprint& p) { p.activation = Activation::relu2, p.gated = gated; });
     with("a narrow embedding", [](Blueprint& p) { p.embedding_width = 9, p.head_scale = 0.5f; });
     with("experts", [](Blueprint& p) { p.experts = 3, p.experts_used = 2; });
     with("experts, plain and biased", [](Blueprint& p) {
