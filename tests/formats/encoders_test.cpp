@@ -30,7 +30,7 @@ TEST_P(MaskedModels, GiveTheLogitsAndStatesOfTheirTranscription) {
 
 INSTANTIATE_TEST_SUITE_P(Families, MaskedModels,
                          ::testing::Values("bert", "bert-gamma", "roberta", "distilbert", "modernbert", "mpnet",
-                                           "nomic-bert"),
+                                           "nomic-bert", "electra", "electra-wide"),
                          [](const auto& each) {
                              std::string name = each.param;
                              std::replace(name.begin(), name.end(), '-', '_');
@@ -59,6 +59,11 @@ TEST_F(OtherNames, OfT5GiveTheSameLogits) {
     take("t5-gated");
     with("model_type", "mt5");
     test::expect_encoder_cases(Model::load(folder_.path()), "t5-gated");
+}
+
+TEST_F(OtherNames, OfWhatRelativesOfBertCannotDoAreRefused) {
+    expect_all_refused("electra",
+                       {{"hidden_act", "relu"}, {"embedding_size", 0}, {"position_embedding_type", "relative_key"}});
 }
 
 class EncoderFamilies : public ::testing::TestWithParam<const char*> {};
