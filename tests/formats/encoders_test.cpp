@@ -30,7 +30,7 @@ TEST_P(MaskedModels, GiveTheLogitsAndStatesOfTheirTranscription) {
 
 INSTANTIATE_TEST_SUITE_P(Families, MaskedModels,
                          ::testing::Values("bert", "bert-gamma", "roberta", "distilbert", "modernbert", "mpnet",
-                                           "nomic-bert", "electra", "electra-wide"),
+                                           "nomic-bert", "electra", "electra-wide", "albert"),
                          [](const auto& each) {
                              std::string name = each.param;
                              std::replace(name.begin(), name.end(), '-', '_');
@@ -62,6 +62,7 @@ TEST_F(OtherNames, OfT5GiveTheSameLogits) {
 }
 
 TEST_F(OtherNames, OfWhatRelativesOfBertCannotDoAreRefused) {
+    expect_all_refused("albert", {{"num_hidden_groups", 2}, {"inner_group_num", 0}, {"embedding_size", 0}});
     expect_all_refused("electra",
                        {{"hidden_act", "relu"}, {"embedding_size", 0}, {"position_embedding_type", "relative_key"}});
 }
