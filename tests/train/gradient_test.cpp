@@ -66,7 +66,8 @@ std::vector<Case> cases() {
         for (const char* spec : {"t5", "segment+abacus:first=0,last=12", "shaw+sink", "deberta", "cope+forget"})
             out.push_back({architecture + " with an encoder, " + spec, pair, spec});
         for (const char* spec :
-             {"alibi:trained=yes", "kerple:kernel=power", "shaw:clip=3,values=no", "deberta:terms=c2p",  "pattern(rope,none)", "pattern((alibi:trained=yes),(shaw+sink))",
+             {"alibi:trained=yes", "kerple:kernel=power", "shaw:clip=3,values=no", "deberta:terms=c2p",
+              "deberta:span=4,distance=9,order=code", "pattern(rope,none)", "pattern((alibi:trained=yes),(shaw+sink))",
               "t5+forget", "rope+cope", "rope+log-scale", "log-scale+selective-rope", "selective-rope:kind=carope",
               "selective-rope:kind=repo", "relative-logits+selective-rope+sink",
               "stick-breaking+relative-logits+abacus:last=9,first=0"})
