@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// ELECTRA (Clark et al. 2020, arXiv 2003.10555), the small size: BERT with an embedding of another width than the
-// model's. Generators have the head of a masked language model; discriminators, which tell replaced tokens, give states.
+// ELECTRA (Clark et al. 2020, arXiv 2003.10555), the small size: BERT whose embedding has a width of its own.
+// Generators have the head of a masked language model; discriminators, which tell replaced tokens, give states.
 #include "models/catalog.h"
 
 namespace ordo {
