@@ -233,7 +233,9 @@ struct Dims {
     int n_kv_heads = 0; // 0: as many as n_heads
     Mask mask = Mask::causal;
     std::vector<int> layers = {}; // in which the encoding acts, ascending; empty: all
+    int d_embedding = 0;          // columns of the rows that EMBED changes; 0: d_model
 
+    int embedding_cols() const { return d_embedding != 0 ? d_embedding : d_model; }
     int layer_count() const { return layers.empty() ? n_layers : static_cast<int>(layers.size()); }
     // The index of a layer among these layers, for tables with one row for each. -1: the encoding does not act in it.
     int slot(int layer) const;

@@ -9,25 +9,13 @@ namespace bert_file {
 ModelPlan plan_of_config(const Config& c, const TensorStore& tensors) {
     ModelPlan plan{bert_blueprint(), {}};
     read_bert_sizes(c, plan.blueprint);
-    const int segments = c.integer("type_vocab_size", 2, 1, 1 << 16);
-    plan.encoding = "segment:count=" + std::to_string(segments) + "+learned";
+    plan.encoding = bert_encoding(c);
     read_masked_head(plan, tensors.find("cls.predictions.transform.dense.weight") != nullptr);
     return plan;
 }
 
 NameMap names(const ModelPlan&) {
-    return {.rules = {{"embedding", "bert.embeddings.word_embeddings"},
-                      {"encoding.segment", "bert.embeddings.token_type_embeddings"},
-                      {"encoding.learned", "bert.embeddings.position_embeddings"},
-                      {"embedding_norm", "bert.embeddings.LayerNorm"},
-                      {"layers.#.attention.q", "bert.encoder.layer.#.attention.self.query"},
-                      {"layers.#.attention.k", "bert.encoder.layer.#.attention.self.key"},
-                      {"layers.#.attention.v", "bert.encoder.layer.#.attention.self.value"},
-                      {"layers.#.attention.out", "bert.encoder.layer.#.attention.output.dense"},
-                      {"layers.#.attention_norm", "bert.encoder.layer.#.attention.output.LayerNorm"},
-                      {"layers.#.feed_forward.in", "bert.encoder.layer.#.intermediate.dense"},
-                      {"layers.#.feed_forward.out", "bert.encoder.layer.#.output.dense"},
-                      {"layers.#.feed_forward_norm", "bert.encoder.layer.#.output.LayerNorm"},
+    return {.rules = {BERT_NAMES("bert."),
                       {"head_transform", "cls.predictions.transform.dense"},
                       {"head_norm", "cls.predictions.transform.LayerNorm"},
                       {"head.bias", "cls.predictions.bias"},

@@ -28,18 +28,7 @@ ModelPlan plan_of_config(const Config& c, const TensorStore& tensors) {
 }
 
 NameMap names(const ModelPlan&) {
-    return {.rules = {{"embedding", "roberta.embeddings.word_embeddings"},
-                      {"encoding.segment", "roberta.embeddings.token_type_embeddings"},
-                      {"encoding.learned", "roberta.embeddings.position_embeddings"},
-                      {"embedding_norm", "roberta.embeddings.LayerNorm"},
-                      {"layers.#.attention.q", "roberta.encoder.layer.#.attention.self.query"},
-                      {"layers.#.attention.k", "roberta.encoder.layer.#.attention.self.key"},
-                      {"layers.#.attention.v", "roberta.encoder.layer.#.attention.self.value"},
-                      {"layers.#.attention.out", "roberta.encoder.layer.#.attention.output.dense"},
-                      {"layers.#.attention_norm", "roberta.encoder.layer.#.attention.output.LayerNorm"},
-                      {"layers.#.feed_forward.in", "roberta.encoder.layer.#.intermediate.dense"},
-                      {"layers.#.feed_forward.out", "roberta.encoder.layer.#.output.dense"},
-                      {"layers.#.feed_forward_norm", "roberta.encoder.layer.#.output.LayerNorm"},
+    return {.rules = {BERT_NAMES("roberta."),
                       {"head_transform", "lm_head.dense"},
                       {"head_norm", "lm_head.layer_norm"},
                       {"head.bias", "lm_head.bias"}},

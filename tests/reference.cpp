@@ -18,7 +18,7 @@ Matrix Transformer::attention_weights(const Input& in, int layer, int head) cons
     const LayerPlan& plan = b_.layer(layer);
     Matrix x = states(in)[layer];
     if (plan.attention_norm && plan.norm_place != NormPlace::post && plan.norm_place != NormPlace::after)
-        x = norm(x, "layers." + std::to_string(layer) + ".attention_norm", plan);
+        x = norm(x, prefix(layer) + "attention_norm", plan);
     x = shifted(x, Stage::attention, layer, in);
     const States seen_states = observed(x, layer, in);
     const HeadInput of = head_input(x, layer, head, in, seen_states);
@@ -38,13 +38,14 @@ Matrix Transformer::finished(const Input& in) const {
 
 Matrix Transformer::logits(const Input& in) const {
     Matrix x = finished(in);
-    if (b_.head_transform) { // BERT's masked language model: dense, activation, norm
-        x = linear(x, "head_transform", b_.ffn_bias);
+    if (b_.head_transform) {                          // BERT's masked language model: dense, activation, norm
+        x = linear(x, "head_transform", b_.ffn_bias); // narrow, if the embedding is inside
         for (double& value : x.values) value = activation(b_.activation, value);
         x = norm(x, "head_norm", b_);
     }
     for (double& value : x.values) value *= static_cast<double>(b_.head_scale);
-    if (b_.embedding_width != 0) x = linear(x, "head_projection", false);
+    if (b_.embedding_width != 0 && !(b_.projected_embedding && b_.head_transform))
+        x = linear(x, "head_projection", false);
     Matrix logits = linear(x, b_.tied_head ? "embedding" : "head", false);
     for (int i = 0; i < logits.rows; ++i)
         for (int j = 0; j < logits.cols; ++j)
@@ -101,19 +102,21 @@ Matrix Transformer::norm(const Matrix& x, const std::string& name, const LayerPl
 Matrix Transformer::embedding(const Input& in) const {
     const auto n = static_cast<int>(in.tokens.size());
     Matrix table = tensor("embedding.weight");
-    if (b_.embedding_width != 0) table = linear(table, "embedding_projection", false); // rows as wide as the model
-    Matrix x(n, b_.d_model);
+    const bool inside = b_.projected_embedding; // encodings and the norm, before the projection
+    if (b_.embedding_width != 0 && !inside) table = linear(table, "embedding_projection", false);
+    Matrix x(n, table.cols);
     for (int i = 0; i < n; ++i) {
         const auto at = static_cast<std::size_t>(i);
-        Vector row(static_cast<std::size_t>(b_.d_model));
-        for (int j = 0; j < b_.d_model; ++j)
-            row[j] = table.at(in.tokens[at], j) * static_cast<double>(b_.embedding_scale);
+        Vector row(static_cast<std::size_t>(x.cols));
+        for (int j = 0; j < x.cols; ++j) row[j] = table.at(in.tokens[at], j) * static_cast<double>(b_.embedding_scale);
         for (const Oracle* oracle : oracles_.all())
             oracle->embed(row, place(*oracle, in, i), in.segments.empty() ? 0 : in.segments[at]);
-        for (int j = 0; j < b_.d_model; ++j) x.at(i, j) = row[j];
+        for (int j = 0; j < x.cols; ++j) x.at(i, j) = row[j];
     }
+    if (inside && b_.embedding_norm) x = norm(x, "embedding_norm", b_);
+    if (inside) x = linear(x, "embedding_projection", true);
     x = shifted(x, Stage::embedding, 0, in);
-    return b_.embedding_norm ? norm(x, "embedding_norm", b_) : x;
+    return b_.embedding_norm && !inside ? norm(x, "embedding_norm", b_) : x;
 }
 
 // Padding is not in the text from which positions are derived.
@@ -149,7 +152,7 @@ Matrix Transformer::shifted(const Matrix& x, Stage stage, int layer, const Input
 
 Matrix Transformer::after_layer(const Matrix& x, int layer, const Input& in) const {
     const LayerPlan& plan = b_.layer(layer);
-    const std::string name = "layers." + std::to_string(layer) + ".";
+    const std::string name = prefix(layer);
     const auto normed = [&](const Matrix& h, const char* which) { return norm(h, name + which, plan); };
     const auto f = [&](const Matrix& h) { return attention(shifted(h, Stage::attention, layer, in), layer, in); };
     const auto g = [&](const Matrix& h) { return feed_forward(shifted(h, Stage::feed_forward, layer, in), layer); };
@@ -185,7 +188,7 @@ Matrix Transformer::after_layer(const Matrix& x, int layer, const Input& in) con
 
 Matrix Transformer::feed_forward(const Matrix& x, int layer) const {
     const LayerPlan& plan = b_.layer(layer);
-    const std::string name = "layers." + std::to_string(layer) + ".feed_forward";
+    const std::string name = prefix(layer) + "feed_forward";
     return plan.experts == 0 ? expert(x, name, plan, width_of(plan)) : mixture(x, name, plan);
 }
 
@@ -254,7 +257,7 @@ std::vector<std::size_t> Transformer::seen_by(const LayerPlan& plan, int query, 
 // q, k and v of all heads, with their biases and norms, before the rotation.
 Matrix Transformer::queries_keys_values(const Matrix& x, int layer, const Input& in) const {
     const LayerPlan& plan = b_.layer(layer);
-    const std::string name = "layers." + std::to_string(layer) + ".attention.";
+    const std::string name = prefix(layer) + "attention.";
     const bool all = plan.q_bias && plan.k_bias && plan.v_bias;
     Matrix qkv = linear(x, name + "qkv", all);
     const int q_width = b_.n_heads * b_.d_head, kv_width = b_.n_kv_heads * b_.d_head;
@@ -361,7 +364,7 @@ Vector Transformer::weights(const HeadInput& in, std::size_t i, const std::vecto
 
 Matrix Transformer::attention(const Matrix& x, int layer, const Input& in) const {
     const LayerPlan& plan = b_.layer(layer);
-    const std::string name = "layers." + std::to_string(layer) + ".attention.";
+    const std::string name = prefix(layer) + "attention.";
     const Matrix qkv = queries_keys_values(x, layer, in);
     const States states = observed(x, layer, in);
     const std::vector<const Oracle*> encodings = oracles_.layer(layer);

@@ -63,6 +63,9 @@ private:
     };
 
     const Matrix& tensor(const std::string& name) const { return tensors_.at(name); }
+    std::string prefix(int layer) const { // of the names of its weights, which layers may share
+        return "layers." + std::to_string(b_.distinct_layers != 0 ? layer % b_.distinct_layers : layer) + ".";
+    }
     Matrix linear(const Matrix& x, const std::string& name, bool has_bias) const;
     Matrix norm(const Matrix& x, const std::string& name, const LayerPlan& plan) const;
     Matrix embedding(const Input& in) const;

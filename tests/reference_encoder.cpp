@@ -10,7 +10,7 @@ namespace ordo::reference {
 // Each query sees all keys, and no position enters.
 Matrix Transformer::cross_attention(const Matrix& x, int layer, const Input& in) const {
     const LayerPlan& plan = b_.layer(layer);
-    const std::string name = "layers." + std::to_string(layer) + ".cross_attention.";
+    const std::string name = prefix(layer) + "cross_attention.";
     const Matrix q = linear(x, name + "q", plan.q_bias), kv = linear(in.memory, name + "kv", plan.v_bias);
     const int e = b_.d_head, group = b_.n_heads / b_.n_kv_heads;
     const double scale = plan.score_scale != 0 ? static_cast<double>(plan.score_scale) : 1 / std::sqrt(double(e));

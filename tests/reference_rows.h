@@ -20,6 +20,8 @@ inline double activation(Activation f, double x) {
         return 0.5 * x * (1 + std::tanh(std::sqrt(2 / pi) * (x + 0.044715 * x * x * x)));
     case Activation::silu:
         return x / (1 + std::exp(-x));
+    case Activation::relu2:
+        return x > 0 ? x * x : 0;
     }
     return 0;
 }

@@ -77,8 +77,9 @@ public:
 
     // The length of a row, and its rotation.
     Operations operations(Moment moment, const Work& work) const override {
-        return {.others =
-                    moment == moment_embed ? (5.0 * dims().d_model + 3 * operations_of_function) * work.tokens : 0};
+        return {.others = moment == moment_embed
+                              ? (5.0 * dims().embedding_cols() + 3 * operations_of_function) * work.tokens
+                              : 0};
     }
 
     // scale: for a row of length 1. matrix: R at position start.
@@ -89,8 +90,9 @@ public:
         };
         return {by_position("table", {"position", "angle", "scale"}, turns),
                 {"matrix", [this](const TableRequest& request) {
-                     std::vector<double> angles(static_cast<std::size_t>(dims().d_model / 2), angle(request.start));
-                     return rotation_matrix(std::move(angles), Pairing::adjacent, dims().d_model);
+                     std::vector<double> angles(static_cast<std::size_t>(dims().embedding_cols() / 2),
+                                                angle(request.start));
+                     return rotation_matrix(std::move(angles), Pairing::adjacent, dims().embedding_cols());
                  }}};
     }
 

@@ -39,7 +39,7 @@ public:
         p.choice("law", tensor2tensor_, {"paper", "tensor2tensor"}, "exponents 2k/d; tensor2tensor: k/(floor(d/2)-1)");
         p.integer("offset", offset_, 0, 1 << 30, "added to positions");
         p.unless(replaced_ == 0)
-            .integer("columns", replaced_, 0, dims().d_model,
+            .integer("columns", replaced_, 0, dims().embedding_cols(),
                      "the last columns, which the waves replace; 0: add them to all");
     }
     void ready() override {
@@ -72,7 +72,7 @@ public:
         }
     }
     Operations operations(Moment moment, const Work& work) const override {
-        const double scaled = scale_ == 1 ? 0 : dims().d_model;
+        const double scaled = scale_ == 1 ? 0 : dims().embedding_cols();
         return {.others = moment == moment_embed ? (scaled + d_) * work.tokens : 0};
     }
 
@@ -100,8 +100,8 @@ public:
 
 private:
     void concatenate(float* x, int position) const {
-        kernels().scale(dims().d_model, static_cast<float>(scale_), x);
-        float* const last = x + dims().d_model - d_;
+        kernels().scale(dims().embedding_cols(), static_cast<float>(scale_), x);
+        float* const last = x + dims().embedding_cols() - d_;
         const float* const wave = waves_.row(position);
         for (int j = 0; j < d_; ++j) last[j] = wave ? wave[j] : static_cast<float>(value(position, j));
     }
@@ -128,7 +128,7 @@ private:
     }
 
     int replaced_ = 0, offset_ = 0;
-    int d_ = dims().d_model; // columns of PE
+    int d_ = dims().embedding_cols(); // columns of PE
     double scale_ = std::sqrt(d_), base_ = 10000;
     bool halves_ = false, tensor2tensor_ = false;
     std::vector<double> denominators_; // base^e_k, one for each pair

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "formats/assembly.h"
 
+#include "core/blas.h"
 #include "core/error.h"
 #include "core/parallel.h"
 #include "core/tensor.h"
 #include "io/blocks.h"
 #include "io/half.h"
 #include "ops/finite.h"
+#include "ops/norm.h"
 
 #include <algorithm>
 #include <cmath>
@@ -90,6 +92,7 @@ bool Assembly::add(const NameMap& names, const Blueprint& blueprint, const Tenso
     }
     for (const NameRule& rule : names.rules) {
         const std::string name = their_name(rule, piece.name);
+        if (rule.layout == Layout::projected && !name.empty() && add_projected(names, blueprint, name)) return true;
         const FileTensor* from = name.empty() ? nullptr : look_up(name);
         if (from == nullptr) continue;
         if (rule.layout != Layout::by_head) {
@@ -103,10 +106,31 @@ bool Assembly::add(const NameMap& names, const Blueprint& blueprint, const Tenso
     return false;
 }
 
+// False if the layer has no matrix of this name.
+bool Assembly::add_projected(const NameMap& names, const Blueprint& blueprint, const std::string& layer) {
+    if (find_tensor(*store_, names, layer + ".weight") == nullptr) return false;
+    const std::int64_t d = blueprint.d_model;
+    const auto one = [&](const std::string& name, std::vector<std::int64_t> shape) {
+        const TensorSpec spec{.name = name, .shape = std::move(shape)};
+        const NameMap plain{.rules = {}, .prefix = names.prefix, .instead = {}, .ignored = {}};
+        parts_.push_back(Assembly(*store_, plain, blueprint, spec, where_).parts_.front());
+    };
+    one(std::string(names.table), {rows_, d});
+    one(layer + ".weight", {cols_, d});
+    one(layer + ".bias", {cols_});
+    projected_ = blueprint.norm_eps;
+    const std::string norm(names.table_norm);
+    if (find_tensor(*store_, names, norm + ".weight") == nullptr) return true;
+    one(norm + ".weight", {d});
+    one(norm + ".bias", {d});
+    return true;
+}
+
 TensorPart Assembly::part(const FileTensor& from, const NameRule& rule, const TensorPiece& piece,
                           const Blueprint& model, ErrorCode code, const std::string& why) const {
     const Blueprint& b = stack_of(name_, model);
-    TensorPart part{&from, rule.layout == Layout::transposed, rule.plus_one, 1, 0, 0, piece.rows};
+    TensorPart part{&from,     rule.layout == Layout::transposed, rule.plus_one && name_.ends_with(".weight"), 1, 0, 0,
+                    piece.rows};
     std::vector<std::int64_t> shape = shape_; // the shape that the file's tensor must have
     shape[0] = piece.rows;
     switch (rule.layout) {
@@ -131,6 +155,8 @@ TensorPart Assembly::part(const FileTensor& from, const NameRule& rule, const Te
         for (const LayerPlan& plan : b.pattern) shape[0] = std::max<std::int64_t>(shape[0], plan.experts);
         part.first = std::int64_t{expert_in(piece.name)} * piece.rows;
         break;
+    case Layout::projected:
+        break;
     }
     std::vector<std::int64_t> found = from.shape;
     while (found.size() > shape.size() && found.front() == 1 && shape.size() == 1) found.erase(found.begin());
@@ -145,13 +171,14 @@ TensorPart Assembly::part(const FileTensor& from, const NameRule& rule, const Te
 void Assembly::settle_type() {
     type_ = *parts_.front().from->type;
     for (const TensorPart& part : parts_)
-        if (*part.from->type != type_ || part.plus_one) type_ = WeightType::f32;
+        if (*part.from->type != type_ || part.plus_one || projected_) type_ = WeightType::f32;
 }
 
 // ---- Reading ------------------------------------------------------------------------------------
 
 bool Assembly::divisible() const {
-    return std::none_of(parts_.begin(), parts_.end(), [](const TensorPart& part) { return part.transposed; });
+    return !projected_ &&
+           std::none_of(parts_.begin(), parts_.end(), [](const TensorPart& part) { return part.transposed; });
 }
 
 std::size_t Assembly::part_size() const {
@@ -198,7 +225,24 @@ void Assembly::read_transposed(const TensorPart& part, std::span<float> out) con
         for (std::size_t c = 0; c < cols; ++c) out[r * cols + c] = theirs[c * rows + r];
 }
 
+// Row r of the table, normalised, times the matrix, plus the bias.
+void Assembly::read_projected(std::span<float> out) const {
+    std::vector<Tensor> values;
+    for (const TensorPart& part : parts_) {
+        const bool vector = part.from->shape.size() == 1;
+        Tensor& to = values.emplace_back(vector ? 1 : static_cast<int>(part.take), part.from->cols());
+        read_values(*store_, *part.from, 0, {to.data(), to.size()});
+        check_finite(*store_, *part.from, {to.data(), to.size()}, 0);
+    }
+    const View table = values[0].view();
+    if (values.size() > 3) layer_norm(table, values[3].view(), values[4].view(), *projected_, table);
+    const View y = view(out.data(), static_cast<int>(rows_), static_cast<int>(cols_));
+    for (int r = 0; r < y.rows; ++r) std::copy_n(values[2].data(), y.cols, y.row(r));
+    gemm(table, Transpose::no, values[1].view(), Transpose::yes, y, 1);
+}
+
 void Assembly::read(std::size_t first, std::span<float> out) const {
+    if (projected_) return read_projected(out);
     if (divisible()) {
         for_runs(first, out.size(), [&](const Run& run) { read_run(run, out.subspan(run.to - first, run.count)); });
         return;
@@ -221,7 +265,7 @@ void Assembly::read(std::span<float> out) const {
 std::vector<TypedRows> Assembly::bands() const {
     std::vector<TypedRows> bands;
     for (const TensorPart& part : parts_) {
-        if (part.transposed || part.plus_one) return {};
+        if (part.transposed || part.plus_one || projected_) return {};
         const WeightType type = *part.from->type;
         if (bands.empty() || bands.back().type != type) bands.push_back({type, 0});
         bands.back().rows += static_cast<int>(part.rows());

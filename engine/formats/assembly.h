@@ -60,16 +60,19 @@ private:
              const std::string& why);
     TensorPart part(const FileTensor& from, const NameRule& rule, const TensorPiece& piece, const Blueprint& blueprint,
                     ErrorCode code, const std::string& why) const;
+    bool add_projected(const NameMap& names, const Blueprint& blueprint, const std::string& layer);
     void settle_type();
     WeightType type_at(std::int64_t row) const;
     void read_run(const Run& run, std::span<float> out) const;
     void read_transposed(const TensorPart& part, std::span<float> out) const;
+    void read_projected(std::span<float> out) const;
 
     const TensorStore* store_;
     std::string name_, where_;
     std::vector<std::int64_t> shape_;
     std::int64_t rows_ = 0, cols_ = 0;
-    std::vector<TensorPart> parts_;
+    std::vector<TensorPart> parts_;  // projected: the table, the matrix, its bias, and the norm's weight and bias
+    std::optional<float> projected_; // the epsilon of that norm
     WeightType type_ = WeightType::f32;
 };
 

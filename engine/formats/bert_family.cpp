@@ -45,6 +45,10 @@ void read_bert_sizes(const Config& c, Blueprint& b) {
     b.activation = activation_of(c, "hidden_act", "gelu");
 }
 
+std::string bert_encoding(const Config& c) {
+    return "segment:count=" + std::to_string(c.integer("type_vocab_size", 2, 1, 1 << 16)) + "+learned";
+}
+
 void read_masked_head(ModelPlan& plan, bool there) {
     plan.blueprint.head = plan.blueprint.head_transform = plan.blueprint.head_bias = there;
 }

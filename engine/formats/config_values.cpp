@@ -143,7 +143,8 @@ Activation activation_of(const Config& config, std::string_view key, std::string
     if (name == "gelu_new" || name == "gelu_pytorch_tanh" || name == "gelu_fast" || name == "gelu_tanh")
         return Activation::gelu_tanh;
     if (name == "silu" || name == "swish") return Activation::silu;
-    config.refuse(key, "relu, gelu, gelu_new, gelu_fast, gelu_pytorch_tanh or silu");
+    if (name == "relu2") return Activation::relu2;
+    config.refuse(key, "relu, gelu, gelu_new, gelu_fast, gelu_pytorch_tanh, silu or relu2");
 }
 
 std::vector<bool> sliding_layers(const Config& c, int n_layers, const std::function<bool(int)>& fallback) {

@@ -30,6 +30,7 @@ void set_sliding(Blueprint& blueprint, const std::vector<bool>& sliding, int win
 // BERT base's shape; and its sizes under BERT's names.
 Blueprint bert_blueprint();
 void read_bert_sizes(const Config& config, Blueprint& blueprint);
+std::string bert_encoding(const Config& config); // segments and learned positions
 // The head of a masked language model; without it in the file, no head.
 void read_masked_head(ModelPlan& plan, bool there);
 

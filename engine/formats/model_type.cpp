@@ -89,6 +89,7 @@ std::string model_type_of(const JsonValue& config, const TensorStore& tensors, c
         fail(ErrorCode::model, where, ": 'model_type' is missing, and 'architectures' names ", printable(*name, 60),
              ", a class of no family that Ordo has");
     std::vector<std::string_view> best = families_of(tensors);
+    if (!best.empty() && is_old(best.front())) std::erase_if(best, [](auto each) { return !is_old(each); });
     const JsonValue* const segments = find_member(config, "type_vocab_size"); // RoBERTa has one
     const bool one = segments != nullptr && segments->unsigned_integer() && *segments->unsigned_integer() == 1;
     if (best.size() == 2 && one) std::erase(best, "bert");

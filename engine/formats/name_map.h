@@ -13,6 +13,7 @@ enum class Layout {
     transposed, // [inputs, outputs]: Conv1D of GPT-2. No blocks
     by_head,    // attention.qkv in groups of a key/value head: its queries, its key, its value; NeoX, BLOOM, Falcon
     expert,     // slab E of [experts, rows, cols]
+    projected,  // not in the file: a table of the map times this layer's matrix, with its bias; DeBERTa
 };
 
 // One line of a family's table. '#' is a layer, '@' an expert. A name that ends in neither .weight nor .bias covers
@@ -26,7 +27,7 @@ enum class Layout {
 struct NameRule {
     std::string_view ours, theirs;
     Layout layout = Layout::whole;
-    bool plus_one = false; // the file stores the weight minus one: Gemma's norms
+    bool plus_one = false; // the file stores the weight minus one, not the bias: Gemma's norms
 };
 
 struct NameMap {
@@ -38,6 +39,8 @@ struct NameMap {
     // Prefixes or suffixes of tensors that are not weights, ignored without a warning: ".attn.bias",
     // "rotary_emb.inv_freq".
     std::vector<std::string_view> ignored;
+    // The table of Layout::projected, and the LayerNorm of its rows, if the file has one.
+    std::string_view table = {}, table_norm = {};
 };
 
 // The stack of one of Ordo's tensors: the encoder, if the name has its prefix, or the model itself.

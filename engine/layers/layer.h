@@ -51,7 +51,7 @@ StackTensors<Layer> stack_tensors(const StackProgram& stack, const std::string& 
     StackTensors<Layer> all{
         find(stack.enter, "", prefix), find(stack.finish, "", prefix), find(stack.head, "", prefix), {}};
     for (int i = 0; i < stack.n_layers(); ++i) {
-        const std::string own = prefix + StackProgram::layer_prefix(i);
+        const std::string own = prefix + stack.layer_prefix(i);
         all.layers.push_back(find(stack.layer(i), own, own));
     }
     return all;

@@ -197,7 +197,9 @@ float Program::score_scale() const {
 }
 
 int Program::widest_input() const {
-    return std::max({sizes.d_model, sizes.q_width(), sizes.d_ff, plan.shared_expert});
+    int widest = sizes.d_model;
+    for (const LinearSpec& w : linears) widest = std::max(widest, w.cols);
+    return widest;
 }
 
 } // namespace ordo

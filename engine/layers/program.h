@@ -111,11 +111,13 @@ struct StackProgram {
     std::vector<Program> layers;
     // The norm after the last layer, and the steps after it to the logits. Without steps if there is none.
     Program finish, head;
+    int distinct_layers = 0; // layer i has the weights of layer i % distinct_layers; 0: its own
 
     int n_layers() const { return enter.sizes.n_layers; }
     const Program& layer(int i) const { return layers[static_cast<std::size_t>(i) % layers.size()]; }
+    int stored_layers() const { return distinct_layers != 0 ? distinct_layers : n_layers(); }
     // The beginning of the names of a layer's tensors.
-    static std::string layer_prefix(int i) { return "layers." + std::to_string(i) + "."; }
+    std::string layer_prefix(int i) const { return "layers." + std::to_string(i % stored_layers()) + "."; }
     // The widest value of each slot.
     std::array<int, slot_count> widths() const;
 };

@@ -34,9 +34,9 @@ public:
         if (bias) tensor(name + ".bias", {rows}, InitialValues::constant(0));
         return static_cast<int>(program.linears.size()) - 1;
     }
-    int norm_weights(const std::string& name) {
-        const bool bias = program.plan.norm == Norm::layer && program.plan.norm_bias;
-        return add_norm({name, program.sizes.d_model, bias});
+    int norm_weights(const std::string& name) { return norm_weights(name, program.sizes.d_model); }
+    int norm_weights(const std::string& name, int width) {
+        return add_norm({name, width, program.plan.norm == Norm::layer && program.plan.norm_bias});
     }
     int add_norm(NormSpec spec) {
         tensor(spec.name + ".weight", {spec.width}, InitialValues::constant(1));
@@ -51,7 +51,9 @@ public:
     }
 
     // ---- Steps: each call returns the value that the step writes.
-    int norm(int in, int weight, Slot to) { return step({Op::norm, in, value(to, program.sizes.d_model), -1, weight}); }
+    int norm(int in, int weight, Slot to) {
+        return step({Op::norm, in, value(to, program.norms[static_cast<std::size_t>(weight)].width), -1, weight});
+    }
     int linear(int in, int weight, Slot to) {
         return step({Op::linear, in, value(to, program.linears[weight].rows), -1, weight});
     }

@@ -100,6 +100,7 @@ Dims Blueprint::dims() const {
     dims.n_layers = n_layers;
     dims.context = context;
     dims.n_kv_heads = n_kv_heads;
+    dims.d_embedding = projected_embedding ? embedding_width : 0;
     dims.mask = bidirectional() ? Mask::bidirectional : Mask::causal;
     return dims;
 }
@@ -116,7 +117,17 @@ void check(const Blueprint& b, std::string_view where) {
              ", found ", b.n_kv_heads);
     in_range(where, "d_head", b.d_head, 1, most_heads);
     in_range(where, "d_ff", b.d_ff, 1, most_d_ff);
-    in_range(where, "embedding_width", b.embedding_width, 0, b.d_model);
+    in_range(where, "embedding_width", b.embedding_width, 0, b.projected_embedding ? most_d_model : b.d_model);
+    if (b.projected_embedding && b.embedding_width == 0)
+        fail(ErrorCode::model, where,
+             ": blueprint field 'projected_embedding': expected false without embedding_width, found true");
+    in_range(where, "distinct_layers", b.distinct_layers, 0, b.n_layers);
+    for (int i = 0; b.distinct_layers != 0 && i < b.n_layers; ++i)
+        if (b.layer(i) != b.layer(i % b.distinct_layers))
+            fail(ErrorCode::model, where,
+                 ": blueprint field 'distinct_layers': expected layers of one plan to share weights, found another in "
+                 "layer ",
+                 i);
     positive(where, "embedding_scale", b.embedding_scale, 1e6f);
     not_negative(where, "final_softcap", b.final_softcap);
     positive(where, "head_scale", b.head_scale, 1e6f);

@@ -33,6 +33,12 @@ struct Blueprint : LayerPlan {
     // [d_model, embedding_width] and [embedding_width, d_model] then convert between the two. 0: d_model, without
     // matrices.
     int embedding_width = 0;
+    // Beside an embedding_width, which may then be any: encodings and the embedding norm act on these rows, and the
+    // projection behind them has a bias. head_transform writes such rows, without another projection (ELECTRA, arXiv
+    // 2003.10555; ALBERT).
+    bool projected_embedding = false;
+    // Layer i has the weights of layer i % distinct_layers (Lan et al. 2019, arXiv 1909.11942: ALBERT); 0: its own.
+    int distinct_layers = 0;
     float final_softcap = 0; // of the logits: s -> cap * tanh(s / cap); 0: none
     // Between the final norm and the head: a matrix [d_model, d_model], with a bias if ffn_bias, the activation, and a
     // norm (the head of BERT's masked language model, Devlin et al. 2018, and the authors' code).
@@ -69,11 +75,12 @@ void check(const Blueprint& blueprint, std::string_view where);
 // From tokens to logits, or without a head to the states. encodings: each that embeds has a step.
 StackProgram compile(const Blueprint& blueprint, const ModelEncodings& encodings = {}, bool head = true);
 
-// The tensors of a blueprint, without those of encodings, in the order of a forward pass:
+// The tensors of a blueprint, without those of encodings, in the order of a forward pass, with N < distinct_layers:
 //   embedding.weight [vocab_size, d_model], or [vocab_size, embedding_width] and embedding_projection.weight [d_model,
 //     embedding_width]
 //   encoder.embedding_norm..., encoder.layers.N..., encoder.final_norm..., as below, if there is an encoder
-//   embedding_norm.{weight,bias} [d_model]
+//   embedding_norm.{weight,bias} [d_model], embedding_projection.bias [d_model]: with projected_embedding the norm has
+//     embedding_width columns, as has the output of head_transform
 //   layers.N.attention_norm.{weight,bias} [d_model] (absent if after; so is feed_forward_norm)
 //   layers.N.attention.qkv.{weight [(n_heads + 2 n_kv_heads) d_head, d_model], bias}  q rows, then k, then v
 //   layers.N.attention.{q,k,v}.bias instead of that bias, unless all three have one
@@ -90,7 +97,7 @@ StackProgram compile(const Blueprint& blueprint, const ModelEncodings& encodings
 //     with a shared one: layers.N.feed_forward.shared.{in,out}..., layers.N.feed_forward.shared_gate.weight [d_model]
 //   layers.N.feed_forward_out_norm.{weight,bias} (sandwich, after)
 //   final_norm.{weight,bias}, head_transform.{weight [d_model, d_model], bias}, head_norm.{weight,bias}
-//   head_projection.weight [embedding_width, d_model], if there is an embedding_width
+//   head_projection.weight [embedding_width, d_model], if there is an embedding_width, without such a head_transform
 //   head.weight [vocab_size, d_model or embedding_width] (absent if tied), head.bias [vocab_size]; neither without a
 //     head
 std::vector<TensorSpec> tensor_list(const Blueprint& blueprint);

@@ -30,7 +30,7 @@ struct Names<QkNorm> {
 };
 template <>
 struct Names<Activation> {
-    static constexpr std::array<std::string_view, 4> all{"relu", "gelu", "gelu_tanh", "silu"};
+    static constexpr std::array<std::string_view, 5> all{"relu", "gelu", "gelu_tanh", "silu", "relu2"};
 };
 template <>
 struct Names<Mask> {
@@ -87,6 +87,8 @@ void visit_shared(B& b, Visit&& visit) {
     visit("head", b.head, initial.head);
     visit("head_bias", b.head_bias, initial.head_bias);
     visit("embedding_width", b.embedding_width, initial.embedding_width);
+    visit("projected_embedding", b.projected_embedding, initial.projected_embedding);
+    visit("distinct_layers", b.distinct_layers, initial.distinct_layers);
     visit("embedding_scale", b.embedding_scale, initial.embedding_scale);
     visit("final_softcap", b.final_softcap, initial.final_softcap);
     visit("head_transform", b.head_transform, initial.head_transform);

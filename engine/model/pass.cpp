@@ -12,6 +12,8 @@ namespace {
 
 int widest_input(const Stack& model) {
     int widest = 0;
+    for (const Program* program : {&model.program.enter, &model.program.head})
+        widest = std::max(widest, program->widest_input());
     for (const Program& program : model.program.layers) widest = std::max(widest, program.widest_input());
     return widest;
 }

@@ -7,8 +7,9 @@
 namespace ordo {
 
 // relu: max(x, 0). gelu: x Phi(x) by erf, gelu_tanh: its approximation (Hendrycks and Gimpel, arXiv
-// 1606.08415). silu: x / (1 + exp(-x)) (Elfwing, Uchibe and Doya, arXiv 1702.03118).
-enum class Activation { relu, gelu, gelu_tanh, silu };
+// 1606.08415). silu: x / (1 + exp(-x)) (Elfwing, Uchibe and Doya, arXiv 1702.03118). relu2: max(x, 0)^2 (So et al.
+// 2021, arXiv 2109.08668).
+enum class Activation { relu, gelu, gelu_tanh, silu, relu2 };
 
 // y = f(x), element by element; y may be x. x, y [n, d]
 void activate(Activation f, View x, View y);

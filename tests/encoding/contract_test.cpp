@@ -41,7 +41,8 @@ std::vector<Case> all_cases() {
         xpos:pairing=halves,scale=100,gamma=0.8 alibi:trained=yes alibi:trained=yes,penalty=exponential,length=20
         alibi:penalty=exponential,length=20 alibi:penalty=growing,length=20 t5:buckets=8,distance=20
         kerple:kernel=power sandwich:width=6,scale=3 fire:threshold=60 fire:threshold=30 shaw:clip=5,values=no
-        transformer-xl:width=10 deberta:span=6,terms=c2p deberta:span=6,terms=p2c cope:positions=5 t5+rope forget+rope
+        transformer-xl:width=10 deberta:span=6,terms=c2p deberta:span=6,terms=p2c
+        deberta:span=6,distance=30,order=code deberta:order=code cope:positions=5 t5+rope forget+rope
         cope+forget rope+sink relative-logits:rank=2,extent=12 forget+relative-logits pattern(rope,none)
         abacus:first=0,last=60 rope+abacus:first=20,last=99,offset=9 log-scale:kind=log-n,length=5
         rope+log-scale:kind=llama4,length=8 stick-breaking+alibi

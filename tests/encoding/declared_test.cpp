@@ -93,7 +93,7 @@ TEST(Declared, ParametersHaveRanges) {
         xpos:theta 0.0001 1e12  xpos:scale 0.001 1e12  xpos:gamma 0.0001 1e6  alibi:max 0 64  alibi:power 0.01 2
         alibi:scale 0.0001 1e6  alibi:penalty=growing,length 0.01 1e9  rotate-stretch:period 1 1073741824
         rotate-stretch:step 0 1e6  t5:distance 17 1048576  sandwich:scale 0.001 1e6  fire:threshold 1 1073741824
-        fire:width 1 256  shaw:clip 0 1048576  deberta:span 1 1048576  cope:positions 1 8192
+        fire:width 1 256  shaw:clip 0 1048576  deberta:span 1 1048576  deberta:distance 66 4096  cope:positions 1 8192
         relative-logits:rank 1 256  relative-logits:extent 1 1048576  log-scale:kind=log-n,length 2 1073741824
         log-scale:kind=llama4,length 1 1073741824  log-scale:kind=inkling,factor 0.0001 1e6
         selective-rope:rank 1 1024  selective-rope:kernel 1 64  selective-rope:kind=repo,theta 0.0001 1e12)");
@@ -117,7 +117,7 @@ TEST(Declared, ParametersExcludeEachOther) {
         alibi:penalty=growing,power=2 alibi:length=20 kerple:kernel=linear sandwich:width=0 sandwich:width=7
         sandwich:width=32770 transformer-xl:width=0 transformer-xl:width=3 transformer-xl:width=65538 t5:buckets=0
         t5:buckets=7 t5:buckets=4098,distance=5000 t5:buckets=64,distance=32 xpos:width=3 rope:width=3 xpos:width=10
-        deberta:terms=p2p log-scale:length=64 log-scale:factor=0.1 log-scale:kind=log-n,factor=0.1
+        deberta:terms=p2p deberta:span=7,distance=9 log-scale:length=64 log-scale:factor=0.1 log-scale:kind=log-n,factor=0.1
         log-scale:kind=step selective-rope:kind=carope,theta=2 selective-rope:kind=carope,rank=2
         selective-rope:kind=repo,kernel=2)"))
         refused(spec);

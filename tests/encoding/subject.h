@@ -69,7 +69,7 @@ inline std::vector<std::string> encoding_variants() {
         rotate-stretch:period=1 t5:buckets=8,distance=20 t5:buckets=36,distance=32 kerple:kernel=power
         sandwich:width=6,scale=3 fire:threshold=10,width=3 shaw:clip=0 shaw:clip=100 shaw:clip=3,values=no
         transformer-xl:width=10 transformer-xl:width=300 deberta:span=1 deberta:span=4,terms=c2p
-        deberta:span=2,terms=p2c cope:positions=1 cope:positions=3 cope:positions=300 pattern(none,(shaw:clip=3))+rope
+        deberta:span=2,terms=p2c deberta:span=6,distance=9 deberta:span=2,distance=3,order=code cope:positions=1 cope:positions=3 cope:positions=300 pattern(none,(shaw:clip=3))+rope
         forget+cope+alibi forget:start=5 sinusoidal:columns=4 sinusoidal:columns=7,layout=halves dpb:width=5,depth=1
         dpb:width=70,distance=linear path:rank=3,kernel=1 path:rank=5,kernel=4 path+forget wall+alibi pope:theta=50
         relative-logits:rank=3,extent=40 forget+relative-logits:extent=1 log-scale:kind=log-n

@@ -49,6 +49,8 @@ def trunk(c, w, case, positions):
     if not broken("no row of the segment added"):
         x = x + e["token_type_embeddings.weight"][segments]
     x = norm_of(e, "LayerNorm", x, eps)
+    if "embeddings_project.weight" in w:
+        x = w.linear("embeddings_project", x)
     for layer in range(c["num_hidden_layers"]):
         h = w.under(f"encoder.layer.{layer}.")
         a = h.under("attention.self.")
@@ -112,16 +114,17 @@ def distilbert(c, w, case):
 
 def trunk_tensors(c, prefix, weight="weight", bias_="bias"):
     d, ff = c["hidden_size"], c["intermediate_size"]
+    width = c.get("embedding_size", d)
 
-    def normed(name):
+    def normed(name, d=d):
         return {f"{name}.LayerNorm.{weight}": norm(d), f"{name}.LayerNorm.{bias_}": bias(d)}
 
     e = prefix + "embeddings"
     t = {
-        e + ".word_embeddings.weight": table(c["vocab_size"], d),
-        e + ".position_embeddings.weight": table(c["max_position_embeddings"], d),
+        e + ".word_embeddings.weight": table(c["vocab_size"], width),
+        e + ".position_embeddings.weight": table(c["max_position_embeddings"], width),
     }
-    t |= {e + ".token_type_embeddings.weight": table(c["type_vocab_size"], d)} | normed(e)
+    t |= {e + ".token_type_embeddings.weight": table(c["type_vocab_size"], width)} | normed(e, width)
     for layer in range(c["num_hidden_layers"]):
         h = f"{prefix}encoder.layer.{layer}."
         t |= pairs(

@@ -20,6 +20,7 @@ import numpy as np  # noqa: E402
 
 import absolute  # noqa: E402
 import alibi  # noqa: E402
+import disentangled  # noqa: E402
 import embedders  # noqa: E402
 import encoders  # noqa: E402
 import experts  # noqa: E402
@@ -32,7 +33,7 @@ from blocks import Seen, Traps, falling  # noqa: E402
 from fixture import HERE, read_weights, write_weights  # noqa: E402
 from weights import Weights, pattern  # noqa: E402
 
-MODULES = [absolute, rotary, alibi, encoders, embedders, seq2seq, parallel, gemma, windowed, experts]
+MODULES = [absolute, rotary, alibi, encoders, embedders, disentangled, seq2seq, parallel, gemma, windowed, experts]
 FIXTURES = {fixture.name: fixture for module in MODULES for fixture in module.FIXTURES}
 
 LEAST = 1e-2  # by how much a trap must change some logit

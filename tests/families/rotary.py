@@ -7,7 +7,19 @@ import math
 
 import numpy as np
 
-from blocks import attention, broken, causal, epsilon, heads, rms_norm, rope_frequencies, rotate, silu
+from blocks import (
+    attention,
+    broken,
+    causal,
+    epsilon,
+    heads,
+    layer_norm,
+    relu,
+    rms_norm,
+    rope_frequencies,
+    rotate,
+    silu,
+)
 from fixture import Fixture, bias, linear, norm, table
 
 # --- rotary frequencies by the configuration ------------------------------------------------------------
@@ -241,6 +253,45 @@ def minicpm(c, w, case):
     return rms_norm(x, w["model.norm.weight"], eps) / width @ w["model.embed_tokens.weight"].T
 
 
+# --- AFM, Nemotron --------------------------------------------------------------------------------------
+
+
+def arcee(c, w, case):
+    """Llama with down(relu(up x)^2). Nemotron: LayerNorm with 1 + weight, rope on the first half of each head."""
+    n, (count, shared, e) = len(case["tokens"]), sizes(c)
+    eps = epsilon(c["norm_eps"] if "norm_eps" in c else c["rms_norm_eps"])
+    share = c.get("partial_rotary_factor", 1)
+    width = e if share == 1 or broken("rotary positions on whole heads") else int(e * share)
+
+    def normed(h, name, y):
+        if "norm_eps" not in c:
+            return rms_norm(y, h[name + ".weight"], eps)
+        one = 0 if broken("one not added to the weight of a norm") else 1
+        return layer_norm(y, one + h[name + ".weight"], h[name + ".bias"], eps)
+
+    x = w["model.embed_tokens.weight"][case["tokens"]]
+    for layer in range(c["num_hidden_layers"]):
+        h = w.under(f"model.layers.{layer}.")
+        y = normed(h, "input_layernorm", x)
+        parts = ("q", count), ("k", shared), ("v", shared)
+        q, k, v = (heads(h.linear(f"self_attn.{name}_proj", y), number) for name, number in parts)
+        frequencies, factor = rope(c, width, n)
+        q, k = (rotate(part, np.arange(n), frequencies, factor=factor) for part in (q, k))
+        x = x + h.linear("self_attn.o_proj", attention(q, k, v, causal(n)))
+        up = relu(h.linear("mlp.up_proj", normed(h, "post_attention_layernorm", x)))
+        x = x + h.linear("mlp.down_proj", up if broken("ReLU not squared") else up**2)
+    return head(c, w, normed(w, "model.norm", x))
+
+
+def arcee_tensors(c):
+    d, made = c["hidden_size"], llama_tensors(c)
+    made = {name: shape for name, shape in made.items() if "gate_proj" not in name}
+    if "norm_eps" in c:
+        for name in [name for name in made if "norm" in name]:
+            made |= {name: norm(d, 0), name.replace("weight", "bias"): bias(d)}
+    return made
+
+
 # --- OLMo 2, OLMo 3 -------------------------------------------------------------------------------------
 
 
@@ -290,6 +341,8 @@ def olmo2_tensors(c):
 FIXTURES = [
     Fixture("olmo2", olmo2_tensors, olmo2, "BF16"),
     Fixture("olmo3", olmo2_tensors, olmo2, "BF16"),
+    Fixture("arcee", arcee_tensors, arcee, "BF16"),
+    Fixture("nemotron", arcee_tensors, arcee, "BF16"),
     Fixture("granite", llama_tensors, granite, "BF16"),
     Fixture("minicpm", lambda c: llama_tensors(c | {"tie_word_embeddings": True}), minicpm, "BF16"),
     Fixture("llama", llama_tensors, llama, "BF16"),

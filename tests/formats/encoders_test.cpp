@@ -30,7 +30,8 @@ TEST_P(MaskedModels, GiveTheLogitsAndStatesOfTheirTranscription) {
 
 INSTANTIATE_TEST_SUITE_P(Families, MaskedModels,
                          ::testing::Values("bert", "bert-gamma", "roberta", "distilbert", "modernbert", "mpnet",
-                                           "nomic-bert"),
+                                           "nomic-bert", "electra", "electra-wide", "albert", "deberta-v3",
+                                           "deberta-v2"),
                          [](const auto& each) {
                              std::string name = each.param;
                              std::replace(name.begin(), name.end(), '-', '_');
@@ -59,6 +60,23 @@ TEST_F(OtherNames, OfT5GiveTheSameLogits) {
     take("t5-gated");
     with("model_type", "mt5");
     test::expect_encoder_cases(Model::load(folder_.path()), "t5-gated");
+}
+
+TEST_F(OtherNames, OfWhatRelativesOfBertCannotDoAreRefused) {
+    expect_all_refused("deberta-v3", {{"conv_kernel_size", 3}, // the published xlarge
+                                      {"embedding_size", 16},
+                                      {"attention_head_size", 4},
+                                      {"position_buckets", 13},
+                                      {"position_buckets", 94},
+                                      {"max_relative_positions", 5000},
+                                      {"share_att_key", false}, // no matrices for it
+                                      {"norm_rel_ebd", "none"},
+                                      {"pos_att_type", "c2p|p2p"},
+                                      {"tie_word_embeddings", false}});
+    expect_all_refused("deberta-v2", {{"share_att_key", true}, {"norm_rel_ebd", "layer_norm"}});
+    expect_all_refused("albert", {{"num_hidden_groups", 2}, {"inner_group_num", 0}, {"embedding_size", 0}});
+    expect_all_refused("electra",
+                       {{"hidden_act", "relu"}, {"embedding_size", 0}, {"position_embedding_type", "relative_key"}});
 }
 
 class EncoderFamilies : public ::testing::TestWithParam<const char*> {};

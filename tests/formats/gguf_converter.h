@@ -145,9 +145,11 @@ private:
         count("attention.value_length", d_head);
         const bool rms = config_.contains("rms_norm_eps");
         put(rms ? "attention.layer_norm_rms_epsilon" : "attention.layer_norm_epsilon",
-            config_.at(rms                                  ? "rms_norm_eps"
-                       : config_.contains("layer_norm_eps") ? "layer_norm_eps"
-                                                            : "norm_epsilon")
+            config_
+                .at(rms                                  ? "rms_norm_eps"
+                    : config_.contains("layer_norm_eps") ? "layer_norm_eps"
+                    : config_.contains("norm_eps")       ? "norm_eps"
+                                                         : "norm_epsilon")
                 .get<float>());
         put("rope.freq_base", config_.at("rope_theta").get<float>());
         count("rope.dimension_count", static_cast<int>(d_head * config_.value("partial_rotary_factor", 1.0)));
@@ -156,9 +158,12 @@ private:
         if (config_.contains("num_experts_per_tok")) put_experts(from);
         if (case_.architecture.starts_with("gemma"))
             put_gemma(d_head);
+        else if (case_.architecture == "arcee")
+            put_yarn(config_.at("rope_scaling"));
         else if (config_.contains("rope_scaling") && !config_.at("rope_scaling").is_null())
             put_longrope();
         if (case_.architecture == "granite") put_granite();
+        if (case_.architecture == "nemotron") add_one_to_norms();
         if (case_.architecture == "stablelm")
             put("use_parallel_residual", config_.at("use_parallel_residual").get<bool>());
         if (case_.architecture == "command-r") put("rope.scaling.type", "none"); // as in the converter's CommandR2Model
@@ -183,9 +188,7 @@ private:
     // multiplied by, as 1/sqrt(query_pre_attn_scalar) = 1/sqrt(d_head) * sqrt(d_head / query_pre_attn_scalar). Those
     // for layers that slide are llama.cpp's.
     void put_gemma(int d_head) {
-        for (auto& [name, values] : tensors_)
-            if (name.ends_with("norm.weight"))
-                for (float& value : values.all) value += 1;
+        add_one_to_norms();
         const double scalar = config_.value("query_pre_attn_scalar", static_cast<double>(d_head));
         for (auto& [name, values] : tensors_)
             if (name.ends_with(case_.architecture == "gemma3" ? ".attn_q_norm.weight" : ".attn_q.weight"))
@@ -208,6 +211,19 @@ private:
         if (config_.contains("shared_expert_intermediate_size"))
             count("expert_shared_feed_forward_length", config_.at("shared_expert_intermediate_size"));
         add_experts(from, config_, tensors_);
+    }
+    void add_one_to_norms() {
+        for (auto& [name, values] : tensors_)
+            if (name.ends_with("norm.weight"))
+                for (float& value : values.all) value += 1;
+    }
+    // The converter's ArceeModel, with the betas that its base class writes.
+    void put_yarn(const Json& scaling) {
+        put("rope.scaling.type", "yarn");
+        put("rope.scaling.factor", scaling.at("factor").get<float>());
+        count("rope.scaling.original_context_length", scaling.at("original_max_position_embeddings"));
+        for (const std::string beta : {"beta_fast", "beta_slow"})
+            put("rope.scaling.yarn_" + beta, scaling.at(beta).get<float>());
     }
     // The converter's Phi3MiniModel.
     void put_longrope() {

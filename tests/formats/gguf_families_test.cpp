@@ -235,7 +235,8 @@ INSTANTIATE_TEST_SUITE_P(
                       Case{"mpt-clip", "mpt"}, Case{"gemma", "gemma"}, Case{"gemma2", "gemma2"},
                       Case{"gemma3", "gemma3"}, Case{"cohere", "command-r"}, Case{"cohere2", "cohere2"},
                       Case{"gpt-bigcode", "starcoder"}, Case{"granite", "granite", true}, Case{"stablelm", "stablelm"},
-                      Case{"stablelm-parallel", "stablelm"}, Case{"olmo2", "olmo2"}),
+                      Case{"stablelm-parallel", "stablelm"}, Case{"olmo2", "olmo2"}, Case{"arcee", "arcee", true},
+                      Case{"nemotron", "nemotron"}),
     [](const auto& each) {
         std::string name = each.param.family + "_as_" + each.param.architecture;
         std::replace(name.begin(), name.end(), '-', '_');

@@ -99,7 +99,7 @@ TEST_F(HuggingFace, ConfigsThatAreNoJsonAreRefused) {
                                      {"olmo", "olmo2"},
                                      {"codegen", ""},
                                      {"deberta", ""},
-                                     {"albert", ""},
+                                     {"longformer", ""},
                                      {"mamba2", ""},
                                      {"gpt", ""}}) {
         put_file(folder_ / "config.json", "{\"model_type\": \"" + std::string(type) + "\"}");

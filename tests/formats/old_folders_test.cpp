@@ -144,8 +144,8 @@ TEST_F(OldFolders, TheClassSaysTheFamily) {
         remove_keys({"model_type"});
         EXPECT_NE(type().find(expected.substr(expected.rfind("model_type"))), std::string::npos) << type();
     }
-    with("architectures", Json::array({"ElectraForMaskedLM"}));
-    expect_refused("config.json: 'model_type' is missing, and 'architectures' names ElectraForMaskedLM, a class of no "
+    with("architectures", Json::array({"FunnelForMaskedLM"}));
+    expect_refused("config.json: 'model_type' is missing, and 'architectures' names FunnelForMaskedLM, a class of no "
                    "family");
 }
 

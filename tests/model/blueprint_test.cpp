@@ -130,12 +130,21 @@ TEST(Blueprints, RefusesValuesOutOfRangeByName) {
     for (const int off : {1, huge / 2})
         refused([=](Blueprint& b) { b.embedding_width = b.d_model + off; }, "embedding_width");
     refused([=](Blueprint& b) { b.embedding_width = -1; }, "embedding_width");
+    refused([](Blueprint& b) { b.projected_embedding = true; }, "projected_embedding");
+    for (const int bad : {-1, huge / 2}) refused([=](Blueprint& b) { b.distinct_layers = bad; }, "distinct_layers");
+    refused(
+        [](Blueprint& b) {
+            b.n_layers = 4, b.distinct_layers = 1, b.pattern = {b, b};
+            b.pattern[1].window = 3;
+        },
+        "distinct_layers");
 }
 
 // Files older than these fields have none of them. Files that do not need the fields still omit them.
 TEST(Blueprints, TheLaterFieldsMayBeAbsent) {
     Blueprint b = architectures().front().make();
-    for (const char* field : {"embedding_width", "embedding_scale", "attention_softcap", "final_softcap"}) {
+    for (const char* field : {"embedding_width", "projected_embedding", "distinct_layers", "embedding_scale",
+                              "attention_softcap", "final_softcap"}) {
         EXPECT_EQ(to_json(b).find(field), std::string::npos) << field;
         EXPECT_NE(to_json(b, true).find(field), std::string::npos) << field;
     }
@@ -144,12 +153,15 @@ TEST(Blueprints, TheLaterFieldsMayBeAbsent) {
     EXPECT_EQ(old.attention_softcap, 0);
     EXPECT_EQ(old.final_softcap, 0);
     EXPECT_EQ(to_json(blueprint_from_json(to_json(b, true), "test")), to_json(b));
-    b.embedding_width = 24;
+    b.embedding_width = 24, b.projected_embedding = true;
+    b.distinct_layers = 1;
     b.embedding_scale = 11.3f;
     b.attention_softcap = 50;
     b.final_softcap = 30;
     const Blueprint read = blueprint_from_json(to_json(b), "test");
     EXPECT_EQ(read.embedding_width, 24);
+    EXPECT_TRUE(read.projected_embedding);
+    EXPECT_EQ(read.distinct_layers, 1);
     EXPECT_EQ(read.embedding_scale, 11.3f);
     EXPECT_EQ(read.attention_softcap, 50);
     EXPECT_EQ(read.final_softcap, 30);
@@ -166,6 +178,7 @@ std::vector<std::pair<std::string, std::function<void(LayerPlan&)>>> changes() {
         {"\"norm_place\":\"parallel_two\"", [](LayerPlan& p) { p.norm_place = NormPlace::parallel_two; }},
         {"\"attention_norm\":false", [](LayerPlan& p) { p.attention_norm = false; }},
         {"\"activation\":\"relu\"", [](LayerPlan& p) { p.activation = Activation::relu; }},
+        {"\"activation\":\"relu2\"", [](LayerPlan& p) { p.activation = Activation::relu2; }},
         {"\"gated\":false", [](LayerPlan& p) { p.gated = false; }},
         {"\"ffn_bias\":true", [](LayerPlan& p) { p.ffn_bias = true; }},
         {"\"mask\":\"bidirectional\"", [](LayerPlan& p) { p.mask = Mask::bidirectional; }},

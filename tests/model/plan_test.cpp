@@ -86,6 +86,12 @@ std::vector<PlanCase> plans() {
     with("embedding_width_beside_a_transform", [](Blueprint& b) {
         b.embedding_width = 33, b.head_transform = true, b.tied_head = false, b.head_scale = 0.5f;
     });
+    with("projected_embedding", [](Blueprint& b) {
+        b.embedding_width = 24, b.projected_embedding = b.embedding_norm = b.head_transform = true;
+    });
+    with("projected_embedding_alone", [](Blueprint& b) { b.embedding_width = 24, b.projected_embedding = true; });
+    with("layers_of_the_same_weights", [](Blueprint& b) { b.n_layers = 4, b.distinct_layers = 1; });
+    with("pairs_of_layers_of_the_same_weights", [](Blueprint& b) { b.n_layers = 5, b.distinct_layers = 2; });
     with("head_transform_of_bert", [](Blueprint& b) {
         b.head_transform = b.head_bias = true, b.final_norm = false, b.norm_place = NormPlace::post;
         b.norm = Norm::layer, b.norm_bias = true, b.head_scale = 0.5f;

@@ -52,7 +52,8 @@ std::vector<Variant> variants() {
     all.push_back(variant("attention_bias", [](Blueprint& b) { b.attention_bias(true); }));
     all.push_back(variant("ffn_bias", [](Blueprint& b) { b.ffn_bias = true; }));
     all.push_back(variant("large_eps", [](Blueprint& b) { b.norm_eps = 0.1f; }));
-    for (const Activation f : {Activation::relu, Activation::gelu, Activation::gelu_tanh, Activation::silu})
+    for (const Activation f :
+         {Activation::relu, Activation::gelu, Activation::gelu_tanh, Activation::silu, Activation::relu2})
         for (const bool gated : {false, true})
             all.push_back(variant("activation_" + std::to_string(static_cast<int>(f)) + (gated ? "_gated" : ""),
                                   [=](Blueprint& b) { b.activation = f, b.gated = gated; }));

@@ -12,7 +12,8 @@
 namespace ordo {
 namespace {
 
-constexpr Activation all[] = {Activation::relu, Activation::gelu, Activation::gelu_tanh, Activation::silu};
+constexpr Activation all[] = {Activation::relu, Activation::gelu, Activation::gelu_tanh, Activation::silu,
+                              Activation::relu2};
 
 // Runs with the kernels of every instruction set of this machine.
 class ActivationOps : public ::testing::TestWithParam<const Kernels*> {
@@ -72,6 +73,8 @@ TEST(ActivationOpsValues, OfThePapers) {
     EXPECT_NEAR(value(Activation::silu, 2), 0.731059, 1e-6);      // 1 / (1 + 1/e)
     EXPECT_EQ(value(Activation::relu, 0), 0);
     EXPECT_EQ(value(Activation::relu, 3), 2);
+    EXPECT_EQ(value(Activation::relu2, 0), 0);
+    EXPECT_EQ(value(Activation::relu2, 3), 4);
 }
 
 TEST(ActivationOpsValues, NotANumberStaysOne) {

@@ -4,6 +4,7 @@
 #include "encoding/base/registry.h"
 #include "formats/architecture.h"
 #include "tests/model/small_models.h"
+#include "tests/train/gradient_plans.h"
 #include "training/network.h"
 
 #include <gtest/gtest.h>
@@ -21,70 +22,6 @@ struct Case {
 };
 void PrintTo(const Case& c, std::ostream* out) {
     *out << c.name;
-}
-
-// Each choice of a layer's plan that no registered architecture uses, on its own.
-std::vector<std::pair<std::string, Blueprint>> plans(const Blueprint& b) {
-    std::vector<std::pair<std::string, Blueprint>> out;
-    const auto with = [&](const std::string& name, const std::function<void(Blueprint&)>& change) {
-        out.emplace_back(name, b);
-        change(out.back().second);
-    };
-    with("sandwich norms", [](Blueprint& p) { p.norm_place = NormPlace::sandwich; });
-    with("norms after branches", [](Blueprint& p) { p.norm_place = NormPlace::after; });
-    with("parallel, two norms", [](Blueprint& p) { p.norm_place = NormPlace::parallel_two; });
-    with("norms of heads", [](Blueprint& p) { p.qk_norm = QkNorm::head; });
-    with("norms of queries and keys", [](Blueprint& p) { p.qk_norm = QkNorm::width; });
-    with("clipped queries, keys and values", [](Blueprint& p) { p.qkv_clip = 0.5f; });
-    with("clipped and normalised", [](Blueprint& p) { p.qkv_clip = 0.5f, p.qk_norm = QkNorm::head; });
-    with("LayerNorm without bias", [](Blueprint& p) { p.norm = Norm::layer; });
-    with("biases of q and v", [](Blueprint& p) { p.q_bias = p.v_bias = true; });
-    with("bias of the output", [](Blueprint& p) { p.out_bias = true; });
-    with("bias of the head", [](Blueprint& p) { p.head_bias = true; });
-    with("caps", [](Blueprint& p) { p.attention_softcap = 2, p.final_softcap = 3; });
-    with("a score scale", [](Blueprint& p) { p.score_scale = 1; });
-    with("a head scale", [](Blueprint& p) { p.head_scale = 3; });
-    with("a transform before the head", [](Blueprint& p) {
-        p.head_transform = true, p.head_scale = 0.5f;
-        p.activation = Activation::gelu, p.gated = false;
-        p.norm = Norm::layer, p.norm_bias = true;
-    });
-    with("a narrow embedding", [](Blueprint& p) { p.embedding_width = 9, p.head_scale = 0.5f; });
-    with("experts", [](Blueprint& p) { p.experts = 3, p.experts_used = 2; });
-    with("experts, plain and biased", [](Blueprint& p) {
-        p.experts = 4, p.experts_used = 3; // each expert has rows
-        p.experts_renormalised = p.gated = false;
-        p.ffn_bias = true;
-    });
-    with("experts, one of them shared", [](Blueprint& p) { p.experts = 3, p.experts_used = 2, p.shared_expert = 11; });
-    with("experts, one of them shared, in some layers, behind norms", [](Blueprint& p) {
-        p.pattern = {p, p};
-        p.pattern[0].norm_place = NormPlace::post, p.pattern[0].gated = false, p.pattern[0].ffn_bias = true;
-        p.pattern[0].experts = 4, p.pattern[0].experts_used = 3, p.pattern[0].shared_expert = 7;
-        p.pattern[1].ffn_width = 13;
-    });
-    with("an encoder", add_encoder);
-    with("an encoder, post-norm and biased", [](Blueprint& p) {
-        p.norm_place = NormPlace::post, p.norm = Norm::layer, p.norm_bias = p.ffn_bias = true;
-        p.attention_bias(true);
-        p.gated = p.final_norm = false, p.head_bias = p.embedding_norm = true;
-        add_encoder(p);
-    });
-    with("an encoder to some layers, of other sizes", [](Blueprint& p) {
-        add_encoder(p);
-        p.encoder.front().n_layers = 1, p.encoder.front().d_ff = 9;
-        p.encoder.front().n_heads = p.encoder.front().n_kv_heads = 1;
-        p.pattern = {p, p};
-        p.pattern[0].cross_attention = false;
-        p.pattern[1].norm_place = NormPlace::sandwich;
-    });
-    with("a pattern", [](Blueprint& p) {
-        p.pattern = {p, p};
-        p.pattern[1].window = 3;
-        p.pattern[1].norm_place = NormPlace::post;
-        p.pattern[1].gated = false;
-    });
-    return out;
 }
 
 // Every architecture with its usual encoding, and Ordo's own trunk with every encoding.
@@ -120,15 +57,20 @@ std::vector<Case> cases() {
         scaled.embedding_scale = 4; // sqrt(d_model)
         out.push_back({architecture + " with a scaled embedding", scaled, "segment+learned"});
         for (auto& [name, plan] : plans(b)) out.push_back({architecture + " plan, " + name, plan, "rope"});
+        Blueprint narrow = b;
+        narrow.embedding_width = 9, narrow.projected_embedding = narrow.embedding_norm = true;
+        for (const char* spec : {"segment+learned", "sinusoidal", "rotate-stretch:period=5"})
+            out.push_back({architecture + " with a narrow embedding, " + spec, narrow, spec});
         Blueprint pair = b;
         add_encoder(pair);
         for (const char* spec : {"t5", "segment+abacus:first=0,last=12", "shaw+sink", "deberta", "cope+forget"})
             out.push_back({architecture + " with an encoder, " + spec, pair, spec});
         for (const char* spec :
              {"alibi:trained=yes", "kerple:kernel=power", "shaw:clip=3,values=no", "deberta:terms=c2p",
-              "pattern(rope,none)", "pattern((alibi:trained=yes),(shaw+sink))", "t5+forget", "rope+cope",
-              "rope+log-scale", "log-scale+selective-rope", "selective-rope:kind=carope", "selective-rope:kind=repo",
-              "relative-logits+selective-rope+sink", "stick-breaking+relative-logits+abacus:last=9,first=0"})
+              "deberta:span=4,distance=9,order=code", "pattern(rope,none)", "pattern((alibi:trained=yes),(shaw+sink))",
+              "t5+forget", "rope+cope", "rope+log-scale", "log-scale+selective-rope", "selective-rope:kind=carope",
+              "selective-rope:kind=repo", "relative-logits+selective-rope+sink",
+              "stick-breaking+relative-logits+abacus:last=9,first=0"})
             out.push_back({architecture + " " + spec, b, spec});
         for (const char* spec : {"rope:sections=1/1", "rope:sections=1/1+t5+abacus:first=0,last=12"})
             out.push_back({architecture + " in a plane, " + spec, b, spec, 2});

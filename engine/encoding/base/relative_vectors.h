@@ -20,8 +20,11 @@ public:
         bool by_head = false;  // each head has vectors of its own: [.., n_heads * d_head]
         bool reversed = false; // row 0 is the vector of `most`
         bool of_keys = false;  // they are multiplied with keys, instead of queries
+        // If not 0, distances from -reach to reach have the vectors of their buckets.
+        int reach = 0;
     };
     virtual std::vector<Vectors> vectors() const = 0;
+    virtual int bucket(int distance) const { return distance; }
 
     // ---- Derived from the formula ------------------------------------------------------------
     void build() override;
@@ -42,9 +45,11 @@ private:
         return tables_[i][all_[i].by_head ? slot * heads() + head : slot];
     }
     View rows_of_head(std::size_t i, View tensor, int head) const;
+    int row_of(const Vectors& v, int distance) const; // of a tensor, with buckets
 
     std::vector<Vectors> all_;
     std::vector<std::vector<RelativeTable>> tables_; // for each of all_: of each slot, or of each head of each slot
+    std::vector<std::vector<Tensor>> wide_;          // with buckets: a row for each distance from -reach, of each slot
 };
 
 } // namespace ordo

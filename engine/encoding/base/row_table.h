@@ -18,12 +18,12 @@ public:
 
     // ---- Derived from the formula ------------------------------------------------------------
     std::vector<TensorSpec> tensors() const override {
-        return {{.name = "weight", .shape = {n_rows(), dims().d_model}}};
+        return {{.name = "weight", .shape = {n_rows(), dims().embedding_cols()}}};
     }
     void embed(View x, const TokenRows& rows) const override;
     void embed_backward(View dx, View x, const TokenRows& rows, const Gradients& grads) const override;
     Operations operations(Moment moment, const Work& work) const override {
-        return {.others = moment == moment_embed ? dims().d_model * work.tokens : 0};
+        return {.others = moment == moment_embed ? 1.0 * dims().embedding_cols() * work.tokens : 0};
     }
     std::vector<NamedTable> tables() const override;
 };

@@ -138,7 +138,8 @@ constexpr Trunk trunks[] = {
      .place = NormPlace::parallel},
 };
 
-constexpr std::string_view norm_names[] = {"rms", "layer"}, activation_names[] = {"relu", "gelu", "gelu_tanh", "silu"},
+constexpr std::string_view norm_names[] = {"rms", "layer"},
+                           activation_names[] = {"relu", "gelu", "gelu_tanh", "silu", "relu2"},
                            place_names[] = {"pre", "post", "sandwich", "parallel", "parallel_two", "after"};
 
 constexpr std::string_view works = "; a .safetensors file has place for it";
