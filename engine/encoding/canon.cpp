@@ -21,38 +21,32 @@ const EncodingInfo canon_encoding = {
 
 namespace canon_file {
 
-enum class Where { both, attention, feed_forward, smear };
-
 class Canon final : public RegisteredEncoding {
 public:
     using RegisteredEncoding::RegisteredEncoding;
     void parameters(Params& p) override {
-        p.choice("places", where_, {"ac", "a", "c", "smear"},
+        p.choice("places", choice_, {"ac", "a", "c", "smear"},
                  "a: the input of attention, c: of the feed-forward part; smear: the embedding, gated, one token back");
-        p.unless(where_ == Where::smear).integer("kernel", kernel_, 2, 8, "tokens that are mixed, with the own one");
+        const std::vector<Place> chosen[] = {
+            {Place::attention, Place::feed_forward}, {Place::attention}, {Place::feed_forward}, {Place::embedding}};
+        places_ = chosen[choice_];
+        p.unless(smears()).integer("kernel", kernel_, 2, 8, "tokens that are mixed, with the own one");
     }
     std::vector<TensorSpec> tensors() const override {
         const int d = dims().d_model;
-        if (where_ == Where::smear)
+        if (smears())
             return {{.name = "scale", .shape = {1}, .initial = InitialValues::constant(0)},
                     {.name = "gate", .shape = {1, std::min(gate_columns, d)}}};
-        const auto most = static_cast<float>(1 / std::sqrt(kernel_)); // as torch.nn.Conv1d by columns
         std::vector<TensorSpec> all;
-        if (where_ != Where::feed_forward)
-            all.push_back(per_layer("a", {d, kernel_}, InitialValues::uniform(-most, most)));
-        if (where_ != Where::attention)
-            all.push_back(per_layer("c", {d, kernel_}, InitialValues::uniform(-most, most)));
+        for (const Place place : places_)
+            all.push_back(per_layer(place == Place::attention ? "a" : "c", {d, kernel_}, linear(kernel_)));
         return all;
     }
-    bool shifts(Place place) const override {
-        if (where_ == Where::smear) return place == Place::embedding;
-        return (place == Place::attention && where_ != Where::feed_forward) ||
-               (place == Place::feed_forward && where_ != Where::attention);
-    }
-    int shift_rows() const override { return where_ == Where::smear ? 1 : kernel_ - 1; }
+    bool shifts(Place place) const override { return index_of(place) < places_.size(); }
+    int shift_rows() const override { return smears() ? 1 : kernel_ - 1; }
 
     void shift(View x, const ShiftRows& rows) const override {
-        if (where_ == Where::smear) return smear(x, rows);
+        if (smears()) return smear(x, rows);
         const View weight = weight_of(rows);
         for (int t = 0; t < x.rows; ++t)
             for (int back = 0; back < kernel_ && back <= rows.before + t; ++back) {
@@ -63,8 +57,8 @@ public:
     // By columns: no column depends on another. A row's gradient is complete before an earlier row's is needed, so that
     // dx can be replaced in ascending order.
     void shift_backward(View dx, const ShiftRows& rows, const Gradients& grads) const override {
-        if (where_ == Where::smear) return smear_backward(dx, rows, grads);
-        const View weight = weight_of(rows), d_weight = grads.tensors[index_of(rows)];
+        if (smears()) return smear_backward(dx, rows, grads);
+        const View weight = weight_of(rows), d_weight = grads.tensors[index_of(rows.place)];
         parallel_for((dx.cols + strip - 1) / strip, 1, [&](std::ptrdiff_t i) {
             const int first = static_cast<int>(i) * strip, last = std::min(first + strip, dx.cols);
             for (int back = 0; back < kernel_; ++back)
@@ -87,25 +81,25 @@ public:
     bool can_move_keys() const override { return true; } // no position is read
     Operations operations(Moment moment, const Work& work) const override {
         if (moment != moment_shift) return {};
-        const double places = where_ == Where::both ? 2 : 1, d = dims().d_model;
-        if (where_ == Where::smear)
-            return {.others = (2 * d + 2 * gate_columns + operations_of_function) * work.tokens};
-        return {.others = places * 2 * kernel_ * d * work.tokens};
+        const double d = dims().d_model, places = static_cast<double>(places_.size());
+        return {.others = work.tokens *
+                          (smears() ? 2 * d + 2 * gate_columns + operations_of_function : places * 2 * kernel_ * d)};
     }
     std::vector<NamedTable> tables() const override {
         std::vector<NamedTable> all;
         const std::vector<TensorSpec> specs = tensors();
         for (std::size_t i = 0; i < specs.size(); ++i)
-            all.push_back(rows_of_tensor(specs[i].name, i, where_ == Where::smear ? "dim" : "tap"));
+            all.push_back(rows_of_tensor(specs[i].name, i, smears() ? "dim" : "tap"));
         return all;
     }
 
 private:
     static constexpr int gate_columns = 12, strip = 16;
-    std::size_t index_of(const ShiftRows& rows) const {
-        return where_ == Where::both && rows.place == Place::feed_forward ? 1 : 0;
+    bool smears() const { return places_.front() == Place::embedding; }
+    std::size_t index_of(Place place) const {
+        return static_cast<std::size_t>(std::find(places_.begin(), places_.end(), place) - places_.begin());
     }
-    View weight_of(const ShiftRows& rows) const { return tensor(slot(rows.layer), index_of(rows)); }
+    View weight_of(const ShiftRows& rows) const { return tensor(slot(rows.layer), index_of(rows.place)); }
     float sigmoid_of(const float* row) const {
         const View gate = tensor(0, 1);
         return 1 / (1 + std::exp(-kernels().dot(gate.cols, gate.data, row)));
@@ -132,8 +126,8 @@ private:
         }
     }
 
-    Where where_ = Where::both;
-    int kernel_ = 4;
+    int choice_ = 0, kernel_ = 4;
+    std::vector<Place> places_;
 };
 
 std::unique_ptr<RegisteredEncoding> make(const Dims& dims) {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "core/tensor.h"
 #include "encoding/base/distance_bias.h"
 #include "kernels/kernels.h"
 
@@ -20,6 +21,7 @@ const EncodingInfo dpb_encoding = {
 namespace dpb_file {
 
 constexpr int most_width = 256;
+constexpr int at_once = 64; // distances
 enum TensorIndex { in_weight, in_bias, out_weight, out_bias, hidden_weight, hidden_bias };
 using Units = std::array<double, most_width>;
 
@@ -33,8 +35,7 @@ public:
     }
     std::vector<TensorSpec> tensors() const override {
         const auto tensor = [](const char* name, std::vector<std::int64_t> shape, int inputs) {
-            const auto most = static_cast<float>(1 / std::sqrt(inputs));
-            return TensorSpec{.name = name, .shape = std::move(shape), .initial = InitialValues::uniform(-most, most)};
+            return TensorSpec{.name = name, .shape = std::move(shape), .initial = linear(inputs)};
         };
         const int w = width_;
         std::vector<TensorSpec> all = {tensor("in.weight", {w, 1}, 1),        tensor("in.bias", {w}, 1),
@@ -54,26 +55,17 @@ public:
         return dot(out_weight, head, h) + number(out_bias, 0, head);
     }
     void bias_backward(View d_scores, const Tile& tile, const Gradients& gradient) const override {
-        Batch batch(width_);
-        sum_by_distance(d_scores, tile, [&](std::int64_t distance, float d) {
-            batch.z[batch.n] = static_cast<float>(input(distance));
-            batch.d[batch.n++] = d;
-            if (batch.n == Batch::most) backward(batch, tile.head, gradient.tensors);
+        std::vector<float> z, d;
+        sum_by_distance(d_scores, tile, [&](std::int64_t distance, float sum) {
+            z.push_back(static_cast<float>(input(distance)));
+            d.push_back(sum);
         });
-        if (batch.n > 0) backward(batch, tile.head, gradient.tensors);
+        const int all = static_cast<int>(z.size());
+        for (int first = 0; first < all; first += at_once)
+            backward(std::min(at_once, all - first), &z[first], &d[first], tile.head, gradient.tensors);
     }
 
 private:
-    // Some distances, and the gradients of their biases. A matrix [n, width] has a row for each distance.
-    struct Batch {
-        static constexpr int most = 64;
-        explicit Batch(int width) : memory(5 * most, width) {}
-        View rows(int i) { return rows_of(memory.view(), i * most, n); }
-        int n = 0;
-        float z[most], d[most];
-        Tensor memory;
-    };
-
     double input(std::int64_t distance) const {
         const auto D = static_cast<double>(distance);
         return linear_ ? D : std::copysign(std::log1p(std::abs(D)), D);
@@ -95,36 +87,36 @@ private:
             }
         }
     }
-    // Adds the gradients of the tensors, and empties the batch.
-    void backward(Batch& b, int head, std::span<const View> grads) const {
+    // Adds the gradients of the tensors, from those of the biases, d, for n inputs z.
+    void backward(int n, const float* z, const float* d, int head, std::span<const View> grads) const {
         const Kernels& k = kernels();
-        const int w = width_, n = b.n;
-        const View first = b.rows(0), slopes = b.rows(1), second = b.rows(2), d = b.rows(3), d_first = b.rows(4);
-        for (int i = 0; i < n; ++i)
-            for (int u = 0; u < w; ++u) first.row(i)[u] = b.z[i] * tensor(0, in_weight).data[u];
+        const int w = width_;
+        Tensor memory(5 * n, w);
+        const auto rows = [&](int i) { return rows_of(memory.view(), i * n, n); };
+        const View first = rows(0), slopes = rows(1), second = rows(2), d_second = rows(3), d_first = rows(4);
+        for (int i = 0; i < n; ++i) k.axpy(w, z[i], tensor(0, in_weight).data, first.row(i));
         activate(in_bias, first, slopes);
         if (depth_ == 2) {
             k.dots(n, w, w, tensor(0, hidden_weight).data, w, first.data, w, second.data, w);
-            activate(hidden_bias, second, d);
+            activate(hidden_bias, second, d_second);
         }
         // From the outputs of the last layer to the inputs of its units, whose slopes are overwritten.
-        const View last = depth_ == 2 ? second : first, d_last = depth_ == 2 ? d : slopes;
+        const View last = depth_ == 2 ? second : first, d_last = depth_ == 2 ? d_second : slopes;
         for (int i = 0; i < n; ++i) {
-            grads[out_bias].row(0)[head] += b.d[i];
-            k.axpy(w, b.d[i], last.row(i), grads[out_weight].row(head));
-            for (int u = 0; u < w; ++u) d_last.row(i)[u] *= b.d[i] * tensor(0, out_weight).row(head)[u];
-            if (depth_ == 2) k.add(w, d.row(i), grads[hidden_bias].data);
+            grads[out_bias].row(0)[head] += d[i];
+            k.axpy(w, d[i], last.row(i), grads[out_weight].row(head));
+            for (int u = 0; u < w; ++u) d_last.row(i)[u] *= d[i] * tensor(0, out_weight).row(head)[u];
         }
         if (depth_ == 2) {
-            k.product(w, w, n, 1, d.data, 1, w, first.data, w, 1, grads[hidden_weight].data, w);
-            k.product(n, w, w, 1, d.data, w, 1, tensor(0, hidden_weight).data, w, 0, d_first.data, w);
+            for (int i = 0; i < n; ++i) k.add(w, d_second.row(i), grads[hidden_bias].data);
+            k.product(w, w, n, 1, d_second.data, 1, w, first.data, w, 1, grads[hidden_weight].data, w);
+            k.product(n, w, w, 1, d_second.data, w, 1, tensor(0, hidden_weight).data, w, 0, d_first.data, w);
             for (int i = 0; i < n * w; ++i) slopes.data[i] *= d_first.data[i];
         }
         for (int i = 0; i < n; ++i) {
             k.add(w, slopes.row(i), grads[in_bias].data);
-            k.axpy(w, b.z[i], slopes.row(i), grads[in_weight].data);
+            k.axpy(w, z[i], slopes.row(i), grads[in_weight].data);
         }
-        b.n = 0;
     }
 
     int width_ = 32, depth_ = 2;

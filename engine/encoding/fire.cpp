@@ -50,15 +50,13 @@ public:
         return least < most_position ? static_cast<int>(least) + 1 : most_position;
     }
 
-    // The tensors start like those of torch.nn.Linear: uniform within 1 / sqrt(inputs), biases too.
     std::vector<TensorSpec> tensors() const override {
-        const float out = static_cast<float>(1 / std::sqrt(static_cast<double>(width_)));
         return {per_layer("c", {1}, InitialValues::constant(0.1f)),
                 per_layer("l", {1}, InitialValues::constant(1)),
-                per_layer("in.weight", {width_, 1}, InitialValues::uniform(-1, 1)),
-                per_layer("in.bias", {width_}, InitialValues::uniform(-1, 1)),
-                per_layer("out.weight", {heads(), width_}, InitialValues::uniform(-out, out)),
-                per_head("out.bias", InitialValues::uniform(-out, out))};
+                per_layer("in.weight", {width_, 1}, linear(1)),
+                per_layer("in.bias", {width_}, linear(1)),
+                per_layer("out.weight", {heads(), width_}, linear(width_)),
+                per_head("out.bias", linear(width_))};
     }
     // The bias where no position exceeds the threshold.
     double value(int slot, int head, std::int64_t distance) const override {

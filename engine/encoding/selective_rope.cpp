@@ -57,12 +57,7 @@ public:
         for (int k = 0; k < pairs(); ++k)
             factors_.push_back(kind_ == Kind::carope ? 1 : std::pow(theta_, -2.0 * k / dims().d_head));
     }
-    std::vector<TensorSpec> tensors() const override {
-        std::vector<TensorSpec> all;
-        for (const AngleSource::Shape& shape : source_->tensors())
-            all.push_back(per_layer(shape.name, {shape.rows, shape.cols}));
-        return all;
-    }
+    std::vector<TensorSpec> tensors() const override { return source_->tensors(); }
     unsigned reads() const override { return kind_ == Kind::repo ? reads_query_state : reads_state; }
     int state_floats() const override { return source_->state_floats(); }
     void observe(View x, int layer, Positions, const float* before, View state) const override {
@@ -77,12 +72,12 @@ public:
     void rotate(View x, const HeadRows& rows) const override { turn(x, rows, 1); }
     void rotate_backward(View dx, View x, const HeadRows& rows, const Gradients& grads) const override {
         const int n = pairs();
-        parallel_for(x.rows, 16, [&](std::ptrdiff_t i) {
-            float* const d_state = grads.state.row(static_cast<int>(i));
+        parallel_for(x.rows, 16, [&](std::ptrdiff_t row) {
+            const int i = static_cast<int>(row);
             for (int h = 0; h < rows.n_heads; ++h) {
-                const float *y = x.row(static_cast<int>(i)) + 2 * h * n, *dy = dx.row(static_cast<int>(i)) + 2 * h * n;
+                const float *y = x.row(i) + 2 * h * n, *dy = dx.row(i) + 2 * h * n;
                 for (int k = 0; k < n; ++k)
-                    d_state[state_at(group_of(rows, h), k)] +=
+                    grads.state.row(i)[state_at(rows, h, k)] +=
                         static_cast<float>(factors_[k]) * (dy[n + k] * y[k] - dy[k] * y[n + k]);
             }
         });
@@ -101,28 +96,29 @@ public:
 
 private:
     int pairs() const { return dims().d_head / 2; }
-    int group_of(const HeadRows& rows, int h) const {
-        return rows.role == Role::query ? group(rows.first_head + h) : rows.first_head + h;
+    int state_at(const HeadRows& rows, int h, int pair) const {
+        const int head = rows.first_head + h, group = rows.role == Role::query ? this->group(head) : head;
+        return kind_ == Kind::repo ? group : 2 * (group * pairs() + pair);
     }
-    int state_at(int group, int pair) const { return kind_ == Kind::repo ? group : 2 * (group * pairs() + pair); }
+    // The angle of a pair, without whole turns.
+    float angle(const HeadRows& rows, int i, int h, int pair) const {
+        const float* number = rows.state.row(i) + state_at(rows, h, pair);
+        const double t = factors_[pair] * (kind_ == Kind::repo ? static_cast<double>(*number) : pair_sum(number)),
+                     turns = (t * (0.5 * std::numbers::inv_pi) + to_integer) - to_integer;
+        return static_cast<float>(t - turns * 2 * std::numbers::pi);
+    }
     void turn(View x, const HeadRows& rows, float direction) const {
         const int n = pairs();
-        parallel_for(x.rows, 16, [&](std::ptrdiff_t i) {
-            const float* state = rows.state.row(static_cast<int>(i));
+        parallel_for(x.rows, 16, [&](std::ptrdiff_t row) {
+            const int i = static_cast<int>(row);
             for (int h = 0; h < rows.n_heads; ++h)
                 for (int first = 0; first < n; first += at_once) {
                     const int count = std::min(at_once, n - first);
-                    float rest[at_once], cos[at_once], sin[at_once];
-                    for (int k = 0; k < count; ++k) {
-                        const float* number = state + state_at(group_of(rows, h), first + k);
-                        const double angle = factors_[first + k] *
-                                             (kind_ == Kind::repo ? static_cast<double>(*number) : pair_sum(number)),
-                                     turns = (angle * (0.5 * std::numbers::inv_pi) + to_integer) - to_integer;
-                        rest[k] = static_cast<float>(angle - turns * 2 * std::numbers::pi);
-                    }
-                    kernels().cos_sin(count, rest, cos, sin);
-                    float* row = x.row(static_cast<int>(i)) + 2 * h * n + first;
-                    kernels().rotate_halves(count, cos, sin, direction, row, row + n);
+                    float angles[at_once], cos[at_once], sin[at_once];
+                    for (int k = 0; k < count; ++k) angles[k] = angle(rows, i, h, first + k);
+                    kernels().cos_sin(count, angles, cos, sin);
+                    float* a = x.row(i) + 2 * h * n + first;
+                    kernels().rotate_halves(count, cos, sin, direction, a, a + n);
                 }
         });
     }

@@ -176,7 +176,7 @@ TEST(Declared, TensorsAndTheirInitialValues) {
         {"deberta:span=4", "layers.1.queries", {8, 24}, Kind::normal, 0, 0.02},
         {"cope", "layers.1.weight", {64, 8}, Kind::constant, 0, 0}, // as in its authors' code
         {"forget", "layers.1.gate.weight", {3, 24}, Kind::normal, 0, 0.02},
-        {"forget", "layers.1.gate.bias", {3}, Kind::constant, 0, 0},
+        {"forget:start=5", "layers.1.gate.bias", {3}, Kind::constant, 5, 0},
         {"relative-logits:extent=9", "layers.1.projection", {48, 24}, Kind::normal, 0, 0.02},
         {"relative-logits:extent=9", "layers.1.table", {16, 9}, Kind::normal, 0, 0.02},
         {"log-scale", "layers.1.scale", {3}, Kind::constant, 1 / std::log(64.0), 0}, // plain attention at the context
@@ -255,8 +255,9 @@ TEST(Declared, OperationsAreThoseOfTheFormula) {
         double products, others;
     };
     const Expected all[] = {
-        {"sinusoidal", moment_embed, 0, 2 * 240},                  // scaled, and added
-        {"sinusoidal:scale=1", moment_embed, 0, 240},              // added
+        {"sinusoidal", moment_embed, 0, 2 * 240},     // scaled, and added
+        {"sinusoidal:scale=1", moment_embed, 0, 240}, // added
+        {"sinusoidal:columns=4", moment_embed, 0, 240 + 40},
         {"learned", moment_embed, 0, 240},                         // added
         {"segment", moment_embed, 0, 240},                         // added
         {"rotate-stretch", moment_embed, 0, 5 * 240 + 10 * 3 * 8}, // a sum of squares, 6 for a pair; root, sine, cosine
@@ -297,6 +298,10 @@ TEST(Declared, OperationsAreThoseOfTheFormula) {
         {"selective-rope:kind=carope", moment_observe, 2 * 24 * 3 * 10,
          (3 * 18 + 2 * 12) * 10},                                                         // 2 functions; powers, sums
         {"selective-rope:kind=repo", moment_observe, 2 * 3 * (48 + 3) * 10, 10 * 3 * 10}, // a silu, a product
+        {"path", moment_rescore, 0, (7 * 8 + 3) * 600}, // w . r, times beta, r - w, r - q, times k, scaled, added
+        {"wall", moment_rescore, 0, (5 * 8 + 2) * 600}, // r - r s, r - q, times k, scaled, added
+        {"canon", moment_shift, 0, 2 * 2 * 4 * 240},    // 4 rows in 2 places
+        {"canon:places=smear", moment_shift, 0, 10 * (2 * 24 + 2 * 12 + 8)}, // a row, and a gate of 12 columns
         {"sink", moment_sink, 0, 30 * (8 + 1)}};
     for (const Expected& expected : all) {
         const Operations found = make(expected.spec)->operations(expected.moment, work);

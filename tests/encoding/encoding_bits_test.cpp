@@ -47,12 +47,6 @@ std::vector<float> everything(Subject& subject, Work work) {
     const std::vector<View> views = views_of(grads);
     const TensorGradients of_layer = stack.gradients_of_layer(0, views);
     const unsigned backward = encodings.backward_moments();
-    std::vector<float> all;
-    const auto keep = [&](InnerRows& block) {
-        const std::vector<float> values = block.values();
-        all.insert(all.end(), values.begin(), values.end());
-    };
-
     for (std::size_t i = 0; i < stack.items().size(); ++i)
         if (stack.items()[i]->moments() & moment_embed)
             stack.items()[i]->embed_backward(work.dx.view(), work.x.view(), rows,
@@ -103,9 +97,10 @@ std::vector<float> everything(Subject& subject, Work work) {
     if (backward & moment_rescore) encodings.rescore_backward(d_row.view(), row.view(), last, of_last, of_layer);
     encodings.rescore(row.view(), last);
 
+    std::vector<float> all;
     for (InnerRows* block : {&work.x, &work.dx, &work.q, &work.dq, &work.scores, &work.out, &state, &d_state, &d_input,
                              &dk, &d_tile_q, &d_weights, &row, &d_row})
-        keep(*block);
+        for (const float value : block->values()) all.push_back(value);
     for (Tensor& grad : grads) all.insert(all.end(), grad.data(), grad.data() + grad.size());
     return all;
 }

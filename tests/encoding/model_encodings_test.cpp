@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The encodings that act in each layer, and the columns and tensors that each receives.
+// The encodings that act in each layer and together, and the columns and tensors that each receives.
 #include "encoding/base/model_encodings.h"
 
 #include "core/tensor.h"
@@ -21,19 +21,12 @@ std::vector<OwnEncoding> list(Own... own) {
     return items;
 }
 
-TEST(ModelEncodings, NamesBindsAndLimits) {
+TEST(ModelEncodings, BindsAndLimits) {
     ModelEncodings stack("segment:count=3+learned:length=10,offset=2+alibi", dims);
     EXPECT_EQ(stack.moments(), moment_embed | moment_bias);
     EXPECT_EQ(stack.shift_invariant_below(), 0);
     EXPECT_EQ(stack.limits().positions, 10);
     EXPECT_EQ(stack.limits().segments, 3);
-    const std::vector<TensorSpec> tensors = stack.tensors();
-    ASSERT_EQ(tensors.size(), 2u);
-    EXPECT_EQ(tensors[0].name, "encoding.segment.weight");
-    EXPECT_EQ(tensors[0].shape, (std::vector<std::int64_t>{3, 24}));
-    EXPECT_EQ(tensors[1].name, "encoding.learned.weight");
-    EXPECT_EQ(tensors[1].shape, (std::vector<std::int64_t>{12, 24}));
-
     Tensor segment(3, 24), learned(12, 24), x(1, 24);
     EXPECT_NO_THROW(stack.bind(std::vector<View>{segment.view(), learned.view()}));
     EXPECT_THROW(stack.bind(std::vector<View>{segment.view()}), Error);
@@ -72,16 +65,11 @@ private:
 
 constexpr unsigned stateful = moment_observe | moment_bias | moment_rescore | moment_mix;
 
-ModelEncodings two_probes() {
-    std::vector<OwnEncoding> items;
-    items.push_back(std::make_unique<Probe>("one", stateful, 2));
-    items.push_back(std::make_unique<Probe>("plain", moment_bias, 0));
-    items.push_back(std::make_unique<Probe>("two", stateful, 3));
-    return ModelEncodings(std::move(items), 2);
-}
-
 TEST(LayerEncodings, EachSeesItsOwnColumnsOfTheState) {
-    const ModelEncodings stack = two_probes();
+    const ModelEncodings stack(list(std::make_unique<Probe>("one", stateful, 2),
+                                    std::make_unique<Probe>("plain", moment_bias, 0),
+                                    std::make_unique<Probe>("two", stateful, 3)),
+                               2);
     const LayerEncodings& layer = stack.layer(1);
     EXPECT_EQ(layer.state_floats(), 5);
     EXPECT_EQ(layer.reads(), unsigned{reads_state});
@@ -141,9 +129,8 @@ TEST(LayerEncodings, KeepsTheStatesThatKeysNeedFirst) {
 // Rescoring multiplies the row, so the second encoding's input differs from the first's.
 class Scale final : public Encoding {
 public:
-    Scale(std::string name, float by) : name_(std::move(name)), by_(by) {}
-    std::string spec() const override { return name_; }
-    unsigned moments() const override { return moment_rescore; }
+    explicit Scale(float by) : by_(by) {}
+    std::string spec() const override { return "x" + std::to_string(by_); }
     // s -> by s^2
     void rescore(View s, const Tile&) const override {
         for (int j = 0; j < s.cols; ++j) s.data[j] = by_ * s.data[j] * s.data[j];
@@ -153,14 +140,12 @@ public:
     }
 
 private:
-    std::string name_;
     float by_;
 };
 
 TEST(LayerEncodings, RescoresBackThroughWhatEachWasGiven) {
-    std::vector<OwnEncoding> items;
-    for (const float by : {2.0f, 3.0f, 5.0f}) items.push_back(std::make_unique<Scale>("x" + std::to_string(by), by));
-    const ModelEncodings stack(std::move(items), 1);
+    const ModelEncodings stack(list(std::make_unique<Scale>(2), std::make_unique<Scale>(3), std::make_unique<Scale>(5)),
+                               1);
     std::vector<float> s = {1, 0.5f}, d = {1, 1};
     const View scores = view(s.data(), 1, 2);
     const TensorGradients grads = stack.gradients_of_layer(0, {});
@@ -176,9 +161,8 @@ TEST(LayerEncodings, RescoresBackThroughWhatEachWasGiven) {
 // A trained bias: one number for the model, and one for each layer.
 class Trained : public Encoding {
 public:
-    explicit Trained(unsigned moments) : moments_(moments) {}
     std::string spec() const override { return "trained:a=1"; }
-    unsigned moments() const override { return moments_; }
+    unsigned moments() const override { return moment_bias; }
     std::vector<TensorSpec> tensors() const override {
         return {{.name = "all", .shape = {1}},
                 {.name = "each", .shape = {2}, .per_layer = true},
@@ -189,17 +173,12 @@ public:
                          static_cast<int>(tensors[2].data[0])});
     }
     std::vector<std::vector<int>> bound;
-
-private:
-    unsigned moments_;
 };
 
 TEST(ModelEncodings, TensorsPerLayerAreNamedAndBoundByLayer) {
-    std::vector<OwnEncoding> items;
-    auto made = std::make_unique<Trained>(moment_bias);
+    auto made = std::make_unique<Trained>();
     const Trained& trained = *made;
-    items.push_back(std::move(made));
-    ModelEncodings stack(std::move(items), 2);
+    ModelEncodings stack(list(std::move(made)), 2);
     std::vector<std::string> names;
     for (const TensorSpec& spec : stack.tensors()) names.push_back(spec.name);
     EXPECT_EQ(names, (std::vector<std::string>{"encoding.trained.all", "encoding.trained.layers.0.each",
@@ -241,7 +220,6 @@ class Long final : public Encoding {
 public:
     explicit Long(int tokens) : tokens_(tokens) {}
     std::string spec() const override { return "long:at=" + std::to_string(tokens_); }
-    unsigned moments() const override { return moment_bias; }
     void bias(View scores, const Tile&) const override {
         scores.data[0] += weight_.data[0] * static_cast<float>(prepared_);
     }
@@ -284,18 +262,16 @@ TEST(ModelEncodings, TellsLengthsOfTheTextFromThatOfTheSession) {
 }
 
 TEST(ModelEncodings, RefusesTensorsThatAreNeitherVectorsNorMatrices) {
-    class Shaped final : public Encoding {
+    class Shaped final : public Trained {
     public:
         explicit Shaped(std::vector<std::int64_t> shape) : shape_(std::move(shape)) {}
-        std::string spec() const override { return "shaped"; }
-        unsigned moments() const override { return moment_bias; }
         std::vector<TensorSpec> tensors() const override { return {{.name = "w", .shape = shape_}}; }
 
     private:
         std::vector<std::int64_t> shape_;
     };
     for (const std::vector<std::int64_t>& shape : {std::vector<std::int64_t>{}, {2, 2, 2}})
-        expect_error(ErrorCode::usage, "shaped: tensor 'w': expected a shape of rank 1 or 2",
+        expect_error(ErrorCode::usage, "trained:a=1: tensor 'w': expected a shape of rank 1 or 2",
                      [&] { Model::load("weights/none.safetensors", std::make_unique<Shaped>(shape)); });
 }
 
@@ -315,6 +291,91 @@ TEST(ModelEncodings, AtALengthSharesWhatStaysAndBindsWhatChanges) {
     other->layer(1).bias(view(&of_other, 1, 1), {});
     EXPECT_EQ(of_stack, 30);
     EXPECT_EQ(of_other, 60);
+}
+
+// ---- Patterns and sums ---------------------------------------------------------------------------
+
+// The encodings in each layer by their effect: "rb" rotates and adds a bias.
+std::string acting(const ModelEncodings& stack, int n_layers) {
+    std::string text;
+    for (int layer = 0; layer < n_layers; ++layer) {
+        const unsigned moments = stack.layer(layer).moments();
+        text += layer > 0 ? " " : "";
+        text += moments & moment_rotate ? "r" : "";
+        text += moments & moment_bias ? "b" : "";
+        text += moments == 0 ? "-" : "";
+    }
+    return text;
+}
+
+TEST(ModelEncodings, APatternRepeatsOverTheLayers) {
+    EXPECT_EQ(acting(ModelEncodings("rope", dims), 4), "r r r r");
+    EXPECT_EQ(acting(ModelEncodings("pattern(rope,none)", dims), 4), "r - r -");
+    EXPECT_EQ(acting(ModelEncodings("pattern(rope,rope,none)", dims), 4), "r r - r");
+    EXPECT_EQ(acting(ModelEncodings("alibi+pattern(none,rope)", dims), 4), "b rb b rb");
+    EXPECT_EQ(acting(ModelEncodings("pattern(none,(rope+alibi),alibi)", dims), 4), "- rb b -");
+    EXPECT_EQ(acting(ModelEncodings("pattern(rope,none)+pattern(none,(rope:theta=5))", dims), 4), "r r r r");
+}
+
+TEST(ModelEncodings, EqualItemsOfAPatternAreOneEncoding) {
+    EXPECT_EQ(ModelEncodings("pattern(rope,rope,none)", dims).items().size(), 1u);
+    EXPECT_EQ(ModelEncodings("pattern(rope,(rope:theta=5),rope)", dims).items().size(), 2u);
+    EXPECT_EQ(ModelEncodings("pattern(rope,(rope:theta=10000,width=8))", dims).items().size(), 1u);
+}
+
+// A pattern may be longer than the model is deep. Its further elements stay in the spec and have no effect.
+TEST(ModelEncodings, ElementsPastTheLastLayerAreIdle) {
+    Dims shallow = dims;
+    shallow.n_layers = 2;
+    const ModelEncodings stack("pattern(rope,none,(rope:theta=5),alibi)", shallow);
+    EXPECT_EQ(stack.items().size(), 1u);
+    EXPECT_EQ(stack.moments(), unsigned{moment_rotate});
+    EXPECT_EQ(acting(stack, 2), "r -");
+    EXPECT_EQ(stack.spec(), ModelEncodings("pattern(rope,none,(rope:theta=5),alibi)", dims).spec());
+}
+
+TEST(ModelEncodings, WithoutLayersThereAreEncodingsAndNoLayers) {
+    Dims none = dims;
+    none.n_layers = 0;
+    ModelEncodings stack("segment+pattern(rope,alibi)", none);
+    EXPECT_EQ(stack.items().size(), 3u);
+    EXPECT_EQ(stack.moments(), moment_embed | moment_rotate | moment_bias);
+    EXPECT_EQ(stack.tensors().size(), 1u);
+    Tensor segment(2, 24), x(1, 24);
+    segment.data()[3] = 7;
+    stack.bind(std::vector<View>{segment.view()});
+    stack.embed(x.view(), {std::vector<int>{0}, {}});
+    EXPECT_EQ(x.data()[3], 7);
+    EXPECT_THROW(ModelEncodings("pattern(rope,(rope+alibi+rope:theta=5))", none), Error);
+    none.n_layers = -1;
+    EXPECT_THROW(ModelEncodings("rope", none), Error);
+}
+
+TEST(ModelEncodings, RefusesTwoRotationsOfOneLayerWhereverTheyStand) {
+    for (const char* spec :
+         {"rope+alibi+rope:theta=5", "rope+pattern(none,rope)", "pattern(rope,none)+pattern(none,none,rope)",
+          "pattern((rope+rope),none)", "pattern((rope+rope:theta=5))", "pattern(none,none,none,rope)+rope"})
+        expect_error(ErrorCode::usage, "'rope' and 'rope' both rotate", [&] { ModelEncodings(spec, dims); });
+    EXPECT_NO_THROW(ModelEncodings("pattern(rope,none)+pattern(none,rope)", dims));
+}
+
+// A factor of the queries commutes with a rotation, and with another factor.
+TEST(ModelEncodings, TakesFactorsOfTheQueriesBesideARotation) {
+    for (const char* spec : {"rope+log-scale", "log-scale+rope", "log-scale:kind=llama4+log-scale:kind=log-n+rope",
+                             "pattern((rope+log-scale),none)", "log-scale:kind=inkling+cope"})
+        EXPECT_NO_THROW(ModelEncodings(spec, dims)) << spec;
+}
+
+TEST(ModelEncodings, RefusesOthersWhereAnEncodingActsAlone) {
+    const auto refused = [](const std::string& spec, const std::string& text) {
+        expect_error(ErrorCode::usage, text, [&] { ModelEncodings(spec, dims); });
+    };
+    refused("log-scale:kind=inkling+alibi", "expected 'log-scale' without another encoding at bias");
+    refused("t5+log-scale:kind=inkling", "expected 'log-scale' without another encoding at bias");
+    refused("transformer-xl+log-scale", "expected 'transformer-xl' without another encoding at rotate");
+    refused("stick-breaking+cope", "expected 'stick-breaking' without another encoding at rescore");
+    refused("stick-breaking+sink", "'stick-breaking' and 'sink' both are the sink of a softmax");
+    EXPECT_NO_THROW(ModelEncodings("pattern((log-scale:kind=inkling),(alibi))", dims));
 }
 
 } // namespace stack_test

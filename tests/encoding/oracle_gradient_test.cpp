@@ -50,11 +50,9 @@ std::vector<double> less(std::vector<double> values, double what) {
     return values;
 }
 
-class EncodingGradient : public testing::TestWithParam<EncodingCase> {
+class EncodingGradient : public EncodingTest {
 protected:
     EncodingGradient() { zero_gradients(); }
-    void SetUp() override { ORDO_EXPECT_COMPLETE(*subject.oracles); }
-    Positions positions() const { return {at, subject.axes}; }
     TensorGradients of_layer() { return stack.gradients_of_layer(layer, views_of(grads)); }
     bool acts(Moment moment) const { return (encodings.backward_moments() & moment) != 0; }
 
@@ -102,11 +100,6 @@ protected:
         for (Tensor& grad : grads) std::fill_n(grad.data(), grad.size(), there);
     }
 
-    Subject subject{GetParam()};
-    const ModelEncodings& stack = subject.stack;
-    std::vector<int> at = subject.positions();
-    int n = static_cast<int>(positions().size());
-    std::vector<int> segments = subject.segments(positions().size());
     const int layer = 1;
     std::uint64_t directions = 3;
     const LayerEncodings& encodings = stack.layer(layer);
@@ -121,8 +114,7 @@ TEST_P(EncodingGradient, Embed) {
     ASSERT_EQ(stack.items().size(), 1u); // for sums, each gradient depends on the output of the encoding before
     stack.items()[0]->embed_backward(dx.view(), x.view(), {positions(), segments},
                                      {.tensors = stack.gradients_of_item(0, views_of(grads))});
-    LayerOracles::Vectors inputs;
-    for (int i = 0; i < n; ++i) inputs.push_back(x.row(i));
+    LayerOracles::Vectors inputs = x.all();
     const auto of_row = [&](std::size_t i) {
         std::vector<double> y = inputs[i];
         for (const auto* oracle : subject.oracles->all()) oracle->embed(y, exact.place(i), segments[i]);
@@ -182,8 +174,7 @@ TEST_P(EncodingGradient, Rotate) {
         const HeadRows rows = c.seen.rows(role, 0, heads);
         encodings.rotate(y.view(), rows);
         encodings.rotate_backward(dx.view(), y.view(), rows, c.seen.observes() ? c.d_state.view() : View{}, of_layer());
-        LayerOracles::Vectors inputs;
-        for (int i = 0; i < n; ++i) inputs.push_back(x.row(i));
+        LayerOracles::Vectors inputs = x.all();
         const auto of_row = [&](std::size_t i) {
             double sum = 0;
             const std::vector<double> weights = w.row(static_cast<int>(i));
@@ -217,9 +208,7 @@ TEST_P(EncodingGradient, Bias) {
         TileCase c(subject, layer, placing.ids);
         const int keys = c.seen.n, queries = placing.queries, first = keys - queries;
         InnerRows w(queries, keys, 6, 0.1);
-        for (int i = 0; i < queries; ++i)
-            for (int j = 0; j < keys; ++j)
-                if (!subject.sees(first + i, j)) w.view().row(i)[j] = 0;
+        subject.hide(w, first);
         std::vector<int> heads = {subject.dims.n_heads - 1};
         if (directions > 1) heads.push_back(0);
         for (const int head : heads) {
@@ -290,19 +279,13 @@ TEST_P(EncodingGradient, Mix) {
         const Tile tile = c.seen.tile(head, first, queries, keys);
         InnerRows weights(queries, keys, 5), d_weights = weights, d_out(queries, subject.dims.d_head, 6),
                                              before = d_out;
-        for (int i = 0; i < queries; ++i)
-            for (int j = 0; j < keys; ++j)
-                if (!subject.sees(first + i, j)) weights.view().row(i)[j] = 0;
+        subject.hide(weights, first);
         d_weights.fill(there);
         encodings.mix_backward(d_out.view(), weights.view(), d_weights.view(), tile, c.gradient(first, queries, keys),
                                of_layer());
         EXPECT_EQ(d_out.values(), before.values());
-        LayerOracles::Vectors input;
-        for (int i = 0; i < queries; ++i) {
-            input.push_back(weights.row(i));
-            for (int j = 0; j < keys; ++j)
-                if (!subject.sees(first + i, j)) d_weights.view().row(i)[j] = there; // masked, so never read
-        }
+        LayerOracles::Vectors input = weights.all();
+        subject.hide(d_weights, first, there); // never read
         const auto loss = [&] {
             double sum = 0;
             for (int i = 0; i < queries; ++i) {

@@ -23,40 +23,27 @@ void expect_row(const std::vector<double>& found, const std::vector<double>& exp
 
 constexpr double of_products = 1e-5; // for sums of products that partly cancel
 
-class EncodingOracle : public testing::TestWithParam<EncodingCase> {
+class EncodingOracle : public EncodingTest {
 protected:
-    void SetUp() override { ORDO_EXPECT_COMPLETE(*subject.oracles); }
-    Positions positions() const { return {at, subject.axes}; }
-    Positions positions(int first, int count) const { return positions().subspan(first, count); }
     LayerOracles oracles(int layer) const { return {subject, layer, at}; }
-
-    Subject subject{GetParam()};
-    const ModelEncodings& stack = subject.stack;
-    std::vector<int> at = subject.positions();
-    int n = static_cast<int>(positions().size());
-    std::vector<int> segments = subject.segments(positions().size());
 };
 
+// Without segments, all rows are of segment 0.
 TEST_P(EncodingOracle, Embeds) {
-    InnerRows x(n, subject.dims.d_model, 3);
-    std::fill_n(x.view().row(4), subject.dims.d_model, 0.0f);
-    InnerRows before = x;
-    stack.embed(x.view(), {positions(), segments});
-    for (int i = 0; i < n; ++i) {
-        const auto row = static_cast<std::size_t>(i);
-        std::vector<double> expected = before.row(i);
-        for (const auto* oracle : subject.oracles->all()) oracle->embed(expected, oracles(0).place(row), segments[row]);
-        expect_row(x.row(i), expected, "row " + std::to_string(i));
+    for (const std::vector<int>& given : {segments, {}}) {
+        InnerRows x(n, subject.dims.d_model, 3);
+        std::fill_n(x.view().row(4), subject.dims.d_model, 0.0f);
+        InnerRows before = x;
+        stack.embed(x.view(), {positions(), given});
+        for (int i = 0; i < n; ++i) {
+            const auto row = static_cast<std::size_t>(i);
+            std::vector<double> expected = before.row(i);
+            for (const auto* oracle : subject.oracles->all())
+                oracle->embed(expected, oracles(0).place(row), given.empty() ? 0 : given[row]);
+            expect_row(x.row(i), expected, "row " + std::to_string(i));
+        }
+        EXPECT_TRUE(x.guarded());
     }
-    EXPECT_TRUE(x.guarded());
-}
-
-TEST_P(EncodingOracle, EmbedsWithoutSegmentsAsSegmentZero) {
-    InnerRows x(n, subject.dims.d_model, 3), y = x;
-    const std::vector<int> zeros(static_cast<std::size_t>(n), 0);
-    stack.embed(x.view(), {positions(), {}});
-    stack.embed(y.view(), {positions(), zeros});
-    EXPECT_EQ(x.values(), y.values());
 }
 
 // One call and several calls give the same bits. Each later call receives the final state of the call before. The
@@ -149,7 +136,7 @@ TEST_P(EncodingOracle, Rescores) {
         if (!(stack.layer(layer).moments() & moment_rescore)) continue;
         const LayerOracles exact(subject, layer, text.ids);
         Seen seen(subject, exact, layer, {text.ids, subject.axes});
-        for (const int keys : {1, 2, 5, 15, 16, 17, 63, 64, 65, 150})
+        for (const int keys : {1, 2, 5, 15, 16, 17, 63, 64, 65, 129})
             for (const float mean : {-4.0f, 0.0f, 3.0f, 60.0f}) {
                 Tile tile = seen.tile(keys % subject.dims.n_heads, keys - 1, 1, keys);
                 float number = 0;
@@ -178,9 +165,7 @@ TEST_P(EncodingOracle, Mixes) {
             const int first = seen.n - placing.queries;
             const Tile tile = seen.tile(1, first, placing.queries, seen.n);
             InnerRows out(placing.queries, subject.dims.d_head, 6), before = out, weights(placing.queries, seen.n, 7);
-            for (int i = 0; i < placing.queries; ++i)
-                for (int j = 0; j < seen.n; ++j)
-                    if (!subject.sees(first + i, j)) weights.view().row(i)[j] = 0;
+            subject.hide(weights, first);
             stack.layer(layer).mix(out.view(), weights.view(), tile);
             for (int i = 0; i < placing.queries; ++i) {
                 std::vector<double> expected = before.row(i);
@@ -242,26 +227,6 @@ TEST_P(EncodingOracle, Sinks) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, EncodingOracle, testing::ValuesIn(cases_with_limits()), encoding_case_name);
-
-// Values that depend on a session's length.
-TEST(EncodingOracleAtLength, FollowsTheSession) {
-    for (const char* spec : {"rope:scaling=dynamic,factor=2,original=40",
-                             "rope:scaling=longrope,original=40,factor=2,width=6,short=1/1.5/2,long=1/3/4"})
-        for (const int length : {20, 40, 41, 64, 100}) {
-            const Subject subject({spec, odd_dims});
-            const reference::Oracles exact(subject.stack.spec(), subject.dims, subject.tensors, length);
-            const auto instead = subject.stack.at_length(length, 16);
-            const ModelEncodings& stack = instead ? *instead : subject.stack;
-            const std::vector<int> at = {0, 1, 15, 39, 500};
-            InnerRows x(5, 6, 4), before = x;
-            stack.layer(0).rotate(x.view(), {0, 0, 1, Role::key, at});
-            for (int i = 0; i < 5; ++i) {
-                std::vector<double> expected = before.row(i);
-                for (const auto* oracle : exact.all()) oracle->rotate(expected, {at[i]}, Role::key, 0, 0);
-                expect_row(x.row(i), expected, std::string(spec) + " in " + std::to_string(length) + " tokens");
-            }
-        }
-}
 
 // Sums over 20,000 tokens, which a float holds only to 0.001.
 TEST(EncodingOracleFar, KeepsTheDifferencesOfSums) {

@@ -28,35 +28,6 @@ std::string refusal(std::string_view spec) {
     return text;
 }
 
-TEST(Spec, ParsesItemsAndKeys) {
-    const std::vector<SpecItem> items = parse_spec("rope:theta=0.5,pairing=halves+alibi+rotate-stretch:period=6");
-    ASSERT_EQ(items.size(), 3u);
-    EXPECT_EQ(items[0].name, "rope");
-    ASSERT_EQ(items[0].values.size(), 2u);
-    EXPECT_EQ(items[0].values[0], (std::pair<std::string, std::string>("theta", "0.5")));
-    EXPECT_EQ(items[0].values[1], (std::pair<std::string, std::string>("pairing", "halves")));
-    EXPECT_EQ(items[1].name, "alibi");
-    EXPECT_TRUE(items[1].values.empty());
-    EXPECT_EQ(items[2].name, "rotate-stretch");
-}
-
-TEST(Spec, ParsesPatternsOfNamesAndOfSumsInParentheses) {
-    const std::vector<SpecItem> items =
-        parse_spec("segment+pattern(rope,(rope:theta=500000,width=4),(alibi+rope:width=2),none)+alibi");
-    ASSERT_EQ(items.size(), 3u);
-    EXPECT_FALSE(items[0].is_pattern());
-    ASSERT_TRUE(items[1].is_pattern());
-    EXPECT_EQ(items[1].name, "pattern");
-    ASSERT_EQ(items[1].elements.size(), 4u);
-    EXPECT_EQ(items[1].elements[0].at(0).name, "rope");
-    EXPECT_TRUE(items[1].elements[0].at(0).values.empty());
-    EXPECT_EQ(items[1].elements[1].at(0).values.at(1), (std::pair<std::string, std::string>("width", "4")));
-    ASSERT_EQ(items[1].elements[2].size(), 2u);
-    EXPECT_EQ(items[1].elements[2][1].values.at(0).second, "2");
-    EXPECT_EQ(items[1].elements[3].at(0).name, "none");
-    EXPECT_EQ(items[2].name, "alibi");
-}
-
 const std::string rope = "rope:theta=10000,pairing=adjacent,width=8";
 
 TEST(Spec, CanonicalPatternsHaveEveryParameter) {

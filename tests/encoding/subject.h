@@ -113,10 +113,14 @@ inline std::vector<EncodingCase> cases_with_limits() {
     return all;
 }
 
+// A text as a part of a test's name.
+inline std::string name_of(std::string text) {
+    for (char& c : text)
+        if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
+    return text;
+}
 inline std::string encoding_case_name(const testing::TestParamInfo<EncodingCase>& info) {
-    std::string name;
-    for (const char c : info.param.spec) name += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
-    name += "_d" + std::to_string(info.param.dims.d_model);
+    std::string name = name_of(info.param.spec) + "_d" + std::to_string(info.param.dims.d_model);
     if (info.param.axes > 1) name += "_axes" + std::to_string(info.param.axes);
     if (info.param.at_limits) name += "_at_limits";
     return name + (info.param.dims.mask == Mask::bidirectional ? "_bidirectional" : "");
@@ -139,6 +143,11 @@ public:
     std::vector<float> values() {
         std::vector<float> out;
         for (int i = 0; i < rows_; ++i) out.insert(out.end(), view().row(i), view().row(i) + cols_);
+        return out;
+    }
+    std::vector<std::vector<double>> all() {
+        std::vector<std::vector<double>> out;
+        for (int i = 0; i < rows_; ++i) out.push_back(row(i));
         return out;
     }
     void fill(float value) {
@@ -199,7 +208,7 @@ struct Subject {
     // beyond the prepared positions, and the largest positions.
     std::vector<Placing> placings() const {
         std::vector<int> text, gaps, mixed, far, late;
-        for (int i = 0; i < 150; ++i) {
+        for (int i = 0; i < 129; ++i) { // a batch of dpb's distances ends in one
             text.push_back(5 + i);
             gaps.push_back(3 * i + i % 2);
             mixed.push_back(37 * i % 90);
@@ -228,6 +237,12 @@ struct Subject {
         return out;
     }
     bool sees(int query, int key) const { return dims.mask == Mask::bidirectional || key <= query; }
+    // Sets the entries [queries, keys] that the mask hides from the queries from `first` on.
+    void hide(InnerRows& of, int first, float value = 0) const {
+        for (int i = 0; i < of.view().rows; ++i)
+            for (int j = 0; j < of.view().cols; ++j)
+                if (!sees(first + i, j)) of.view().row(i)[j] = value;
+    }
 
     Dims dims;
     int axes;
@@ -259,6 +274,20 @@ private:
     }
 };
 
+// A case, with some positions and segments.
+class EncodingTest : public testing::TestWithParam<EncodingCase> {
+protected:
+    void SetUp() override { ORDO_EXPECT_COMPLETE(*subject.oracles); }
+    Positions positions() const { return {at, subject.axes}; }
+    Positions positions(int first, int count) const { return positions().subspan(first, count); }
+
+    Subject subject{GetParam()};
+    const ModelEncodings& stack = subject.stack;
+    std::vector<int> at = subject.positions();
+    int n = static_cast<int>(positions().size());
+    std::vector<int> segments = subject.segments(positions().size());
+};
+
 inline std::vector<View> views_of(std::vector<Tensor>& tensors) {
     std::vector<View> views;
     for (Tensor& tensor : tensors) views.push_back(tensor.view());
@@ -272,11 +301,9 @@ struct Seen {
         : encodings(subject.stack.layer(layer)), at(positions), n(static_cast<int>(positions.size())),
           inputs(n, subject.dims.d_model, 14, 0.3), q(n, subject.dims.d_head, 11), k(n, subject.dims.d_head, 12),
           state(n, std::max(encodings.state_floats(), 1), 13), head{layer, 0, 0.4} {
-        for (int i = 0; i < n; ++i) {
-            exact_inputs.push_back(inputs.row(i));
-            exact.q.push_back(q.row(i));
-            exact.k.push_back(k.row(i));
-        }
+        exact_inputs = inputs.all();
+        exact.q = q.all();
+        exact.k = k.all();
         observe(oracles);
         if (observes()) encodings.observe(inputs.view(), at, nullptr, state.view());
     }

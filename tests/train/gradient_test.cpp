@@ -69,7 +69,7 @@ std::vector<Case> cases() {
              {"alibi:trained=yes", "kerple:kernel=power", "shaw:clip=3,values=no", "deberta:terms=c2p",
               "deberta:span=4,distance=9,order=code", "pattern(rope,none)", "pattern((alibi:trained=yes),(shaw+sink))",
               "t5+forget", "rope+cope", "rope+log-scale", "log-scale+selective-rope", "selective-rope:kind=carope",
-              "selective-rope:kind=repo", "relative-logits+selective-rope+sink",
+              "selective-rope:kind=repo", "relative-logits+selective-rope+sink", "canon:places=smear",
               "stick-breaking+relative-logits+abacus:last=9,first=0"})
             out.push_back({architecture + " " + spec, b, spec});
         for (const char* spec : {"rope:sections=1/1", "rope:sections=1/1+t5+abacus:first=0,last=12"})
@@ -99,9 +99,8 @@ struct Batch {
         for (int i = 0; i < sequences * b.context; ++i) {
             const auto n = static_cast<std::uint64_t>(i);
             tokens.push_back(static_cast<Token>(random.below(2 * n, vocab)));
-            targets.push_back(i % 9 == 4 ? -1
-                                         // Some tokens are not scored.
-                                         : static_cast<Token>(random.below(2 * n + 1, vocab)));
+            // Some tokens are not scored.
+            targets.push_back(i % 9 == 4 ? -1 : static_cast<Token>(random.below(2 * n + 1, vocab)));
             segments.push_back(encodings.limits().segments > 1 && i % b.context > b.context / 2);
             const int at = i % b.context;
             for (int axis = 0; axis < axes; ++axis) positions.push_back(axes == 1 ? at : axis == 0 ? at / 4 : at % 4);

@@ -33,8 +33,9 @@ Tensor add_up_backward(int count, View d_state) {
 class Selective final : public AngleSource {
 public:
     Selective(const AngleSizes& sizes, int rank, int kernel) : AngleSource(sizes), rank_(rank), kernel_(kernel) {}
-    std::vector<Shape> tensors() const override {
-        return {{"down", rank_, sizes_.width}, {"up", count(), rank_}, {"convolution", count(), kernel_}};
+    std::vector<TensorSpec> tensors() const override {
+        return {matrix("down", rank_, sizes_.width), matrix("up", count(), rank_),
+                matrix("convolution", count(), kernel_)};
     }
     int state_floats() const override { return z_at() + history() * rank_; }
 
@@ -141,7 +142,7 @@ private:
 class Carope final : public AngleSource {
 public:
     using AngleSource::AngleSource;
-    std::vector<Shape> tensors() const override { return {{"frequency", sizes_.groups, sizes_.width}}; }
+    std::vector<TensorSpec> tensors() const override { return {matrix("frequency", sizes_.groups, sizes_.width)}; }
     int state_floats() const override { return 2 * count(); }
 
     void observe(View x, std::span<const View> tensors, const float* before, View state) const override {
@@ -189,8 +190,9 @@ private:
 class Repo final : public AngleSource {
 public:
     Repo(const AngleSizes& sizes, int rank) : AngleSource(sizes), rank_(rank) {}
-    std::vector<Shape> tensors() const override {
-        return {{"gate", rank_, sizes_.width}, {"content", rank_, sizes_.width}, {"out", sizes_.groups, rank_}};
+    std::vector<TensorSpec> tensors() const override {
+        return {matrix("gate", rank_, sizes_.width), matrix("content", rank_, sizes_.width),
+                matrix("out", sizes_.groups, rank_)};
     }
     int state_floats() const override { return sizes_.groups; }
 

@@ -19,12 +19,7 @@ public:
     AngleSource& operator=(const AngleSource&) = delete;
     virtual ~AngleSource() = default;
 
-    // Columns of the tensors' rows, and their initial values: normal, 0.02. All are per layer.
-    struct Shape {
-        const char* name;
-        int rows, cols;
-    };
-    virtual std::vector<Shape> tensors() const = 0;
+    virtual std::vector<TensorSpec> tensors() const = 0; // per layer
     // Of a token: first a running sum for each group and pair, as a float_pair.h, or a number for each group.
     virtual int state_floats() const = 0;
     // As Encoding::observe and its backward. The gradient of a sum is in the first float of its pair.
@@ -34,6 +29,9 @@ public:
     virtual Operations operations(double tokens) const = 0;
 
 protected:
+    static TensorSpec matrix(const char* name, int rows, int cols) {
+        return {.name = name, .shape = {rows, cols}, .per_layer = true};
+    }
     int count() const { return sizes_.groups * sizes_.pairs; }
     AngleSizes sizes_;
 };

@@ -90,14 +90,13 @@ int count_keys(View scores, int last, const Use& use) {
             const auto beyond = [left](float p) { return !(p < left); }; // true for NaN too
             filled = beyond(at[begin]);
             total += sum;
-            if (filled) {
+            if (filled) { // with equal sums at all zeros, so that full is at least lead
                 full = begin + static_cast<int>(std::count_if(at + begin, at + begin + keys_of_run, beyond));
                 split(begin + keys_of_run - full, whole, at + full, floor + full);
             } else {
                 split(keys_of_run, whole, at + begin, floor + begin);
             }
         }
-        full = std::max(full, lead);
         use({first + full - lead, n + lead - full, gates + full, floor + full, at + full});
         if (filled) return first + full - lead;
         end = first;

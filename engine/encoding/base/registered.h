@@ -7,6 +7,8 @@
 #include "encoding/base/params.h"
 #include "encoding/base/table.h"
 
+#include <cmath>
+
 namespace ordo {
 
 #define ENCODING(x)                                                                                                    \
@@ -77,6 +79,11 @@ protected:
     }
     TensorSpec per_head(std::string name, InitialValues initial) const {
         return per_layer(std::move(name), {heads()}, std::move(initial));
+    }
+    // Uniform within 1 / sqrt(inputs), as in torch.nn.Linear and Conv1d.
+    static InitialValues linear(int inputs) {
+        const auto most = static_cast<float>(1 / std::sqrt(inputs));
+        return InitialValues::uniform(-most, most);
     }
     bool stored() const { return stored_; } // whether it has tensors
     bool bound() const;                     // whether it has no tensors, or has them in every slot
