@@ -7,6 +7,7 @@
 #include "encoding/base/spec.h"
 #include "tools/bench/shapes.h"
 #include "tools/lab/shipped/weight_files.h"
+#include "tools/lab/study/cells.h"
 #include "tools/opening/weights.h"
 #include "tools/train/documents.h"
 
@@ -177,6 +178,8 @@ std::vector<std::string> Request::encodings(const std::string& fallback) const {
 
 Result run(const Experiment& experiment, const Request& request) {
     Result result = experiment.run(request);
+    if (!experiment.answer.empty()) result.answer = with_cells(std::string(experiment.answer), result);
+    result.notes.insert(result.notes.begin(), experiment.notes.begin(), experiment.notes.end());
     warn_of_learned_text(experiment, request, result);
     expect(!result.answer.empty(), experiment, "result", "an answer to its question");
     std::set<std::string> names;

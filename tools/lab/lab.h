@@ -7,6 +7,7 @@
 #include "tools/terminal/output.h"
 
 #include <cmath>
+#include <deque>
 #include <filesystem>
 
 namespace ordo::lab {
@@ -95,9 +96,15 @@ struct Result {
     std::string answer = {};             // to the summary's question, in words, from the figures of this run
     std::vector<std::string> found = {}; // further sentences with figures
     std::vector<Picture> pictures = {};  // the most important first: it stands for the experiment
-    std::vector<NamedFigures> tables = {};
+    std::deque<NamedFigures> tables = {};
     std::vector<std::string> expected = {}; // written before the run, if anything
     std::vector<std::string> notes = {};    // the limits of the figures, and the sources of published ones
+
+    // Adds a table without rows. The reference stays valid.
+    tools::Figures& table(std::string name, std::string title, std::vector<std::string> columns, int decimals = -1) {
+        tables.push_back({std::move(name), std::move(title), {std::move(columns), {}, decimals}});
+        return tables.back().figures;
+    }
 };
 
 // The options of `ordo lab NAME`.
@@ -125,8 +132,11 @@ struct Experiment {
         double full = 1, quick = 1;
     };
     std::string_view name;
-    std::string_view summary;                   // the question, as a sentence
-    std::string_view details;                   // the computation, with sources
+    std::string_view summary; // the question, as a sentence
+    std::string_view details; // the computation, with sources
+    // The answer, if cells of the result are enough: {:TABLE/ROW/COLUMN}, see with_cells() of study/cells.h.
+    std::string_view answer = {};
+    std::vector<std::string_view> notes = {};   // those that no run changes; they precede the result's
     std::vector<std::string_view> options = {}; // names of the verb's options that it takes besides the common ones
     Seconds seconds = {};                       // approximate duration on two cores
     Result (*run)(const Request&);

@@ -48,13 +48,11 @@ std::string counts_text(const Counts& counts) {
 }
 
 // Coloured by p mod 3: positions that differ by 6 or by 63 share a colour.
-Picture map_picture(const std::vector<std::array<double, 2>>& points, const Counts& nearest, std::uint64_t seed) {
-    constexpr std::size_t classes = 3;
-    Curves curves;
-    curves.square = true;
-    for (std::size_t residue = 0; residue < classes; ++residue) {
+Picture map_picture(const std::vector<std::array<double, 2>>& points, const std::string& nearest, std::uint64_t seed) {
+    Curves curves{.square = true};
+    for (std::size_t residue = 0; residue < 3; ++residue) {
         Series& one = curves.add(text("p mod 3 = ", residue), Series::Style::points);
-        for (std::size_t p = residue; p < points.size(); p += classes) {
+        for (std::size_t p = residue; p < points.size(); p += 3) {
             one.add(points[p][0], points[p][1]);
             one.names.push_back(std::to_string(p));
         }
@@ -63,62 +61,44 @@ Picture map_picture(const std::vector<std::array<double, 2>>& points, const Coun
         "t-sne",
         told("t-SNE of the 128 rows of 8 dimensions, seed {}: the nearest row is at offset {}; 6 and 63 are multiples "
              "of 3, so these neighbours share a colour",
-             seed, counts_text(nearest)),
+             seed, nearest),
         "t-SNE 1, no unit", "t-SNE 2, no unit", std::move(curves)};
 }
 
-Picture profile_picture(const std::vector<int>& widths, const std::vector<Profile>& profiles) {
+Result run(const Request& request) {
+    Result result;
+    Figures& nearest = result.table("nearest", "128 rows: the nearest offsets at several widths",
+                                    {"dimensions", "nearest", "distance", "second", "distance of it", "offset 1",
+                                     "spread within an offset", "nearest row, by offset"});
     Curves curves;
-    for (std::size_t i = 0; i < widths.size(); ++i) {
-        Series& series = curves.add(std::to_string(widths[i]) + " dimensions");
-        for (std::size_t offset = 0; offset < profiles[i].mean.size(); ++offset) {
-            series.add(offset, profiles[i].mean[offset] / std::sqrt(static_cast<double>(widths[i])));
+    Series marks = series("8 dimensions, 6 and 63", Series::Style::points);
+    for (const int d : {narrow, 64, 512}) {
+        const Table table = sinusoidal_table(d, rows);
+        const auto [mean, spread] = profile_of(table);
+        const auto order = ranked(mean); // the first is offset 0
+        add_row(nearest, d, order[1], mean[order[1]], order[2], mean[order[2]], mean[1], spread,
+                counts_text(nearest_offsets(table.rows)));
+        Series& curve = curves.add(std::to_string(d) + " dimensions");
+        for (std::size_t offset = 0; offset < mean.size(); ++offset) {
+            curve.add(offset, mean[offset] / std::sqrt(static_cast<double>(d)));
+            if (d != narrow || (offset != 6 && offset != 63)) continue;
+            marks.add(offset, curve.y.back());
+            marks.names.push_back(std::to_string(offset));
         }
     }
-    Series marks = series("8 dimensions, 6 and 63", Series::Style::points);
-    for (const std::size_t offset : {std::size_t{6}, std::size_t{63}}) {
-        marks.add(offset, profiles[0].mean[offset] / std::sqrt(static_cast<double>(widths[0])));
-        marks.names.push_back(std::to_string(offset));
-    }
     curves.series.push_back(std::move(marks));
-    return {"distance", "Distance of two rows by their offset: with 8 dimensions, 6 and 63 are nearer than neighbours",
-            "offset, in positions", "distance / sqrt(dimensions)", std::move(curves)};
-}
-
-Result run(const Request& request) {
-    const std::vector<int> widths{narrow, 64, 512};
-    std::vector<Profile> profiles;
-    NamedFigures nearest{"nearest",
-                         "128 rows: the nearest offsets at several widths",
-                         {{"dimensions", "nearest", "distance", "second", "distance of it", "offset 1",
-                           "spread within an offset", "nearest row, by offset"},
-                          {}}};
-    for (const int d : widths) {
-        const Table table = sinusoidal_table(d, rows);
-        const Profile& profile = profiles.emplace_back(profile_of(table));
-        const auto order = ranked(profile.mean); // the first is offset 0
-        add_row(nearest.figures, d, order[1], profile.mean[order[1]], order[2], profile.mean[order[2]], profile.mean[1],
-                profile.spread, counts_text(nearest_offsets(table.rows)));
-    }
     request.progress("t-SNE");
     const auto points = tsne(sinusoidal_table(narrow, rows).rows, perplexity, request.seed);
-    const auto in_map = nearest_offsets(points);
-    Result result;
+    const std::string in_map = counts_text(nearest_offsets(points));
     result.expected = {"With 8 dimensions, rows are close to each other at offset 6, nearly a turn of the fastest "
                        "pair, and at 63, nearly ten turns of it and one of the second pair.",
                        "With many dimensions, neighbouring positions are the closest."};
-    const auto order = ranked(profiles[0].mean);
-    const auto nearest_of = [&](std::size_t i) { return ranked(profiles[i].mean)[1]; };
-    result.answer =
-        told("With only 8 dimensions, positions {} or {} apart are closest to each other, and t-SNE shows them as "
-             "clusters. With 64 and 512 dimensions, the closest are {} and {} apart.",
-             order[1], order[2], nearest_of(1), nearest_of(2));
-    result.found = {told("In the t-SNE map, the nearest point is at offset {}.", counts_text(in_map)),
+    result.found = {told("In the t-SNE map, the nearest point is at offset {}.", in_map),
                     "One text finds positions 5 and 68 too close to each other: they are 63 apart."};
-    result.notes = {"t-SNE keeps neighbours, not distances: the gaps between its clusters mean nothing, and another "
-                    "--seed gives another map."};
-    result.tables = {std::move(nearest)};
-    result.pictures = {map_picture(points, in_map, request.seed), profile_picture(widths, profiles)};
+    result.pictures = {map_picture(points, in_map, request.seed),
+                       {"distance",
+                        "Distance of two rows by their offset: with 8 dimensions, 6 and 63 are nearer than neighbours",
+                        "offset, in positions", "distance / sqrt(dimensions)", std::move(curves)}};
     return result;
 }
 
@@ -129,6 +109,11 @@ const Experiment clusters_experiment{
     .summary = "Why does t-SNE of the sinusoidal table show clusters?",
     .details = "The 128 rows of 8 dimensions placed by exact t-SNE (van der Maaten and Hinton 2008) with perplexity 4, "
                "and the distance of two rows by their offset, with 8, 64 and 512 dimensions.",
+    .answer = "With only 8 dimensions, positions {:nearest/0/nearest} or {:nearest/0/second} apart are closest to each "
+              "other, and t-SNE shows them as clusters. With 64 and 512 dimensions, the closest are "
+              "{:nearest/1/nearest} and {:nearest/2/nearest} apart.",
+    .notes = {"t-SNE keeps neighbours, not distances: the gaps between its clusters mean nothing, and another --seed "
+              "gives another map."},
     .seconds = {2, 2},
     .run = clusters_file::run};
 

@@ -30,12 +30,4 @@ Model content_model(int context, std::uint64_t seed, const std::string& encoding
 inline constexpr float relative_slope = 0.125f;
 inline constexpr const char* relative_encoding = "alibi:max=3"; // its one head has the slope 2^-3
 
-// Does a model with random weights notice the order of the tokens before the last?
-struct Permuted {
-    double difference = 0; // the largest, between the logits after the last token
-    double scale = 0;      // the largest logit
-};
-// Compares a sequence with the same sequence whose tokens before the last are permuted.
-Permuted permute(const std::string& encoding, int layers, std::uint64_t seed);
-
 } // namespace ordo::lab

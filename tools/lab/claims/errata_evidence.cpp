@@ -12,12 +12,15 @@
 namespace ordo::lab {
 namespace {
 
+std::string list_of(const Vector& values) {
+    std::string list;
+    for (const double x : values) append(list, figure(x, 2));
+    return list;
+}
+
 // theta -> theta^2: 10000^(-2 (2k) / d)
 Values doubled_exponent() {
-    const auto frequencies = [](const char* spec) {
-        return column_of(LooseEncoding(spec, dims_of(128)).table(1, "frequency"), 1);
-    };
-    const Vector right = frequencies("rope"), wrong = frequencies("rope:theta=100000000");
+    const Vector right = rope_frequencies(128), wrong = rope_frequencies(128, "rope:theta=100000000");
     const auto slow = [](const Vector& all) {
         return text(std::ranges::count_if(all, [](double w) { return w < 1.000001e-4; }));
     };
@@ -37,10 +40,7 @@ Values leaks(std::uint64_t seed) {
     using namespace study_data;
     const Leak wrong = leak(HeadSplit::reshaped, length, width, heads, seed),
                right = leak(HeadSplit::transposed, length, width, heads, seed);
-    std::string changes, none;
-    for (const double x : wrong.changes) append(changes, figure(x, 2));
-    for (const double x : right.changes) append(none, figure(x, 2));
-    return {figure(wrong.changes[0], 2), figure(wrong.deviation, 2), changes, none};
+    return {figure(wrong.changes[0], 2), figure(wrong.deviation, 2), list_of(wrong.changes), list_of(right.changes)};
 }
 
 Values parameters() {
@@ -58,18 +58,10 @@ Values gradients(std::uint64_t seed) {
     std::vector<float> analytic = w, at = x;
     stretch.stack().items()[0]->embed_backward(view(analytic.data(), 1, 16), view(at.data(), 1, 16), {positions, {}},
                                                {});
-    Vector numeric;
-    constexpr float h = 1e-2f;
-    for (std::size_t i = 0; i < x.size(); ++i) {
-        double change = 0;
-        for (const float step : {h, -h}) {
-            std::vector<float> moved = x;
-            moved[i] += step;
-            stretch.embed(view(moved.data(), 1, 16), 40);
-            change += dot(moved, w) / (2 * double{step});
-        }
-        numeric.push_back(change);
-    }
+    const Vector numeric = central_differences(x, 1e-2f, [&](std::vector<float> moved) {
+        stretch.embed(view(moved.data(), 1, 16), 40);
+        return dot(moved, w);
+    });
     return {figure(softmax.from_gradient), figure(softmax.right, 2), figure(distance(w, numeric) / norm(numeric)),
             figure(distance(analytic, numeric) / norm(numeric), 2)};
 }

@@ -9,8 +9,8 @@
 namespace ordo::lab {
 namespace rotary_file {
 
-constexpr int width = 128, small_width = 8;
-constexpr std::array distances = {0, 1, 2, 3, 5, 7, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000};
+constexpr int width = 128, small_width = 8, farthest = 4096;
+constexpr const char* slipped = "rope:theta=0.0001"; // 10000^(+2k/d), as in one text's code
 
 // R_t; R_-t is its transpose.
 Matrix rotation(const LooseEncoding& rope, int t) {
@@ -18,43 +18,67 @@ Matrix rotation(const LooseEncoding& rope, int t) {
     return t < 0 ? transposed(rows) : rows;
 }
 
-// The largest differences of R_i^T R_j from R_(j-i) and from R_(i-j), for some i and j.
-void rotation_products(const LooseEncoding& rope, Figures& figures) {
+void add_products(Result& result, std::uint64_t seed) {
+    const LooseEncoding rope("rope", dims_of(width)), small("rope", dims_of(small_width));
+    Figures& products =
+        result.table("product", "Largest difference of R_i^T R_j from R_(j-i) and from R_(i-j), width 128, in double",
+                     {"i", "j", "against_R_(j-i)", "against_R_(i-j)"});
     for (const auto& [i, j] : {std::pair{0, 1}, {1, 0}, {3, 14}, {14, 3}, {5, 100}, {100, 111}, {1000, 4000}}) {
         const Matrix product = times(rotation(rope, -i), rotation(rope, j));
-        add_row(figures, i, j, largest_difference(product, rotation(rope, j - i)),
+        add_row(products, i, j, largest_difference(product, rotation(rope, j - i)),
                 largest_difference(product, rotation(rope, i - j)));
     }
-}
-
-// A score (R_i W_q x_i) . (R_j W_k x_j) of random x and W, and the errors of three products: x_i^T W_q^T R_(j-i) W_k
-// x_j; W_q for W_q^T, as printed in a paper; R_(i-j).
-void score_products(std::uint64_t seed, Figures& figures) {
-    const LooseEncoding rope("rope", dims_of(small_width));
+    Figures& corrected = result.table(
+        "corrected",
+        "A score (R_i W_q x_i) . (R_j W_k x_j) of random x and W, and the errors of three formulas for it: x_i^T W_q^T "
+        "R_(j-i) W_k x_j, the same with W_q as printed in the paper, and with R_(i-j); width 8, in double",
+        {"i", "j", "score", "off_corrected", "off_as_printed", "off_other_sign"});
     const auto random = [seed](int columns, std::uint64_t stream) {
         return random_matrix(small_width, columns, 1, seed, stream);
     };
     const Matrix query = random(small_width, 0x910), key = random(small_width, 0x920), x = random(1, 0x930),
                  y = random(1, 0x931); // x_i and x_j
     for (const auto& [i, j] : {std::pair{1, 0}, {5, 3}, {14, 3}, {21, 1}, {3, 14}}) {
-        const auto product = [&](const Matrix& left, int turn) {
-            return times(transposed(x), left, rotation(rope, turn), key, y)[0][0];
-        };
-        const Matrix q = times(rotation(rope, i), query, x), k = times(rotation(rope, j), key, y);
+        const Matrix q = times(rotation(small, i), query, x), k = times(rotation(small, j), key, y);
         const double score = times(transposed(q), k)[0][0];
-        add_row(figures, i, j, score, product(transposed(query), j - i) - score, product(query, j - i) - score,
-                product(transposed(query), i - j) - score);
+        const auto off = [&](const Matrix& left, int turn) {
+            return times(transposed(x), left, rotation(small, turn), key, y)[0][0] - score;
+        };
+        add_row(corrected, i, j, score, off(transposed(query), j - i), off(query, j - i),
+                off(transposed(query), i - j));
     }
 }
 
-// ---- Scores by distance -----------------------------------------------------------------------
+// Of q = k = (1, ..., 1), divided by the width. S_j is the sum over the first j pairs of exp(i distance theta).
+struct Equal {
+    double score = 0; // the mean cosine
+    // RoFormer's bound (eq. 37) is max |h_(j+1) - h_j| times the sum of |S_j|, where h_j is the product of the j-th
+    // pairs. Here that factor is 2, the h of the last pair, so the bound is the mean of |S_j|.
+    double bound = 0;
+};
+Equal equal_vectors(const Vector& frequencies, int distance) {
+    std::complex<double> sum;
+    double total = 0;
+    for (const double theta : frequencies) total += std::abs(sum += std::polar(1.0, distance * theta));
+    const auto pairs = static_cast<double>(frequencies.size());
+    return {sum.real() / pairs, total / pairs};
+}
 
-// q . k of each row of vectors [n, d], q at position base + distance, k at base.
-Vector scores(const LooseEncoding& rope, std::vector<float> q, std::vector<float> k, int d, int distance,
-              int base = 0) {
-    const int n = static_cast<int>(q.size()) / d;
+// The same by distance, in steps of 2 % or at least 1: oscillations are visible on a logarithmic axis.
+Series by_distance(const std::string& label, const std::string& spec, int d, int most,
+                   double Equal::*what = &Equal::score) {
+    Series out = series(label);
+    const Vector frequencies = rope_frequencies(d, spec);
+    for (int at = 1; at <= most; at = std::max(at + 1, static_cast<int>(at * 1.02)))
+        out.add(at, equal_vectors(frequencies, at).*what);
+    return out;
+}
+
+// q . k of each row of vectors [n, width], q at position base + distance, k at base, by the engine's rotation.
+Vector scores(const LooseEncoding& rope, std::vector<float> q, std::vector<float> k, int distance, int base = 0) {
+    const int n = static_cast<int>(q.size()) / width;
     const std::vector<int> here(n, base), there(static_cast<std::size_t>(n), base + distance);
-    const View queries = view(q.data(), n, d), keys = view(k.data(), n, d);
+    const View queries = view(q.data(), n, width), keys = view(k.data(), n, width);
     rope.stack().layer(0).rotate(queries, {0, 0, 1, Role::query, there});
     rope.stack().layer(0).rotate(keys, {0, 0, 1, Role::key, here});
     Vector out;
@@ -62,162 +86,81 @@ Vector scores(const LooseEncoding& rope, std::vector<float> q, std::vector<float
     return out;
 }
 
-// The mean cosine of the angles between equal vectors: q = k = (1, ..., 1).
-double aligned(const LooseEncoding& rope, int d, int distance) {
-    const std::vector<float> ones(d, 1.0f);
-    return scores(rope, ones, ones, d, distance)[0] / d;
-}
-
-// Mean of |S_j|, where S_j is the sum over the first j pairs of exp(i distance theta). The score is at most
-// max |h_(j+1) - h_j| times the sum of |S_j| (RoFormer, eq. 37), where h_j is the product of the j-th pairs. For
-// q = k = (1, ..., 1) that factor is 2, the h of the last pair. Divided by the width, the bound is this mean.
-double bound(const Vector& frequencies, int distance) {
-    std::complex<double> sum;
-    double total = 0;
-    for (const double theta : frequencies) {
-        sum += std::polar(1.0, distance * theta);
-        total += std::abs(sum);
-    }
-    return total / static_cast<double>(frequencies.size());
-}
-
-constexpr std::array published_at = {1, 5, 10, 20};
-constexpr std::array published = {-1.503, 2.943, 0.302, -1.874}; // github.com/benkurzion/Transformer, project report
-
-struct Measured {
-    Series spread = series("mean", Series::Style::line_points);
-    Interval falling;   // the share of draws whose scores fall in order at the four published distances
-    double shifted = 0; // the largest change of such a score when both positions move by 1,000
-};
-
-Measured measure(const LooseEncoding& rope, const Request& request, Figures& figures) {
+void add_scores(Result& result, const Request& request) {
+    const LooseEncoding rope("rope", dims_of(width));
+    const Vector frequencies = rope_frequencies(width);
     const std::size_t draws = request.quick ? 1000 : 5000;
     const std::vector<float> q = normal_floats(draws * width, request.seed, 0x901),
                              k = normal_floats(draws * width, request.seed, 0x902);
-    const Vector frequencies = column_of(rope.table(1, "frequency"), 1);
-    Measured out;
-    for (const int distance : distances) {
-        const Sample sample = sample_of(scores(rope, q, k, width, distance));
-        add_row(figures, distance, sample.mean(), sample.standard_error(), sample.deviation(),
-                aligned(rope, width, distance), bound(frequencies, distance));
-        if (distance == 0) continue; // the axis is logarithmic
-        out.spread.add(distance, sample.mean(), sample.mean() - sample.deviation(), sample.mean() + sample.deviation());
+    Figures& table =
+        result.table("distance", "Score by distance at width 128, through the engine's rotation",
+                     {"distance", "random_mean", "error", "random_sd", "aligned_mean_cos", "bound_mean_abs_S"}, 3);
+    Curves curves{
+        .series = {series("mean", Series::Style::line_points), series("four published", Series::Style::points)},
+        .references = {{"mean expected", 0}},
+        .log_x = true,
+        .interval = "± standard deviation"};
+    for (const int distance : {0, 1, 2, 3, 5, 7, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000}) {
+        const Sample sample = sample_of(scores(rope, q, k, distance));
+        const double mean = sample.mean(), deviation = sample.deviation();
+        const Equal equal = equal_vectors(frequencies, distance);
+        add_row(table, distance, mean, sample.standard_error(), deviation, equal.score, equal.bound);
+        if (distance > 0) curves.series[0].add(distance, mean, mean - deviation, mean + deviation);
     }
     std::vector<bool> falls(draws, true);
     Vector last(draws, HUGE_VAL);
-    for (const int distance : published_at) {
-        const Vector here = scores(rope, q, k, width, distance);
+    double moved = 0; // the largest change of a score when both positions move by 1,000
+    for (const auto& [distance, published] : {std::pair{1, -1.503}, {5, 2.943}, {10, 0.302}, {20, -1.874}}) {
+        curves.series[1].add(distance, published);
+        const Vector here = scores(rope, q, k, distance);
         for (std::size_t d = 0; d < draws; ++d) falls[d] = falls[d] && here[d] < last[d];
         last = here;
-        out.shifted = std::max(out.shifted, largest_difference(here, scores(rope, q, k, width, distance, 1000)));
+        moved = std::max(moved, largest_difference(here, scores(rope, q, k, distance, 1000)));
     }
-    out.falling = wilson(std::ranges::count(falls, true), static_cast<std::int64_t>(draws));
-    return out;
-}
-
-// ---- Pictures ---------------------------------------------------------------------------------
-
-// Up to `most`, in steps of 2 % or at least 1: oscillations are visible on a logarithmic axis.
-Series by_distance(const std::string& label, int most, const std::function<double(int)>& value) {
-    Series out = series(label);
-    for (int d = 1; d <= most; d = std::max(d + 1, static_cast<int>(d * 1.02))) out.add(d, value(d));
-    return out;
-}
-Series aligned_scores(const std::string& label, const std::string& spec, int d, int most) {
-    const LooseEncoding rope(spec, dims_of(d));
-    return by_distance(label, most, [&](int distance) { return aligned(rope, d, distance); });
-}
-
-constexpr int most_distance = 4096;
-
-Picture decay_picture(const Vector& frequencies) {
-    Curves curves{.series = {aligned_scores("q = k", "rope", width, most_distance),
-                             by_distance("RoFormer's bound", most_distance,
-                                         [&](int distance) { return bound(frequencies, distance); })},
-                  .log_x = true,
-                  .log_y = true};
-    for (double& score : curves.series[0].y) score = std::abs(score);
-    return {"decay", "Only a bound falls with the distance. The score of equal vectors oscillates far below it",
-            "distance in positions", "size of the score / width", std::move(curves)};
-}
-
-Picture bases_picture() {
-    Curves curves{.references = {{"no rotation", 1}, {"orthogonal", 0}}, .log_x = true};
-    for (const std::string base : {"100", "10000", "1000000"})
-        curves.series.push_back(aligned_scores("theta = " + base, "rope:theta=" + base, width, most_distance));
-    return {"bases",
-            "The larger the base theta, the longer the distance at which equal vectors keep their score (width 128)",
-            "distance in positions", "score / width", std::move(curves)};
-}
-
-// base^(+2k/d), as in one text's code, equals a base of 1/10000.
-constexpr const char* slipped = "rope:theta=0.0001";
-
-void positive_exponent(Figures& figures) {
-    const auto frequencies = [](const char* spec) {
-        return column_of(LooseEncoding(spec, dims_of(small_width)).table(1, "frequency"), 1);
-    };
-    const Vector f = frequencies("rope"), g = frequencies(slipped);
-    for (std::size_t k = 0; k < f.size(); ++k) add_row(figures, k, f[k], g[k], turned(g[k]));
-}
-
-Picture exponent_picture() {
-    Curves curves{.series = {aligned_scores("theta = 10000^(-2k/8)", "rope", small_width, 60),
-                             aligned_scores("theta = 10000^(+2k/8)", slipped, small_width, 60)}};
-    return {"positive-exponent-scores",
-            "With a positive exponent, every pair rotates too fast and the score is erratic (head width 8, q = k)",
-            "distance in positions", "score / width", std::move(curves)};
-}
-
-Picture random_picture(Series spread) {
-    Series four = series("four published", Series::Style::points);
-    for (std::size_t i = 0; i < published.size(); ++i) four.add(published_at[i], published[i]);
-    Curves curves{.series = {std::move(spread), std::move(four)},
-                  .references = {{"mean expected", 0}},
-                  .log_x = true,
-                  .interval = "± standard deviation"};
-    return {"random", "Scores of random vectors are the same noise at every distance (width 128)",
-            "distance in positions", "score q . k", std::move(curves)};
-}
-
-Result run(const Request& request) {
-    const LooseEncoding rope("rope", dims_of(width));
-    Figures product_table{{"i", "j", "against_R_(j-i)", "against_R_(i-j)"}, {}, -1};
-    Figures table{{"distance", "random_mean", "error", "random_sd", "aligned_mean_cos", "bound_mean_abs_S"}, {}, 3};
-    Figures slip_table{{"pair", "frequency", "exponent_positive", "of_which_after_whole_turns"}, {}, 4};
-    Figures corrected_table{{"i", "j", "score", "off_corrected", "off_as_printed", "off_other_sign"}, {}, -1};
-    rotation_products(rope, product_table);
-    score_products(request.seed, corrected_table);
-    positive_exponent(slip_table);
-    Measured found = measure(rope, request, table);
-    Result result;
-    result.pictures = {decay_picture(column_of(rope.table(1, "frequency"), 1)), random_picture(std::move(found.spread)),
-                       bases_picture(), exponent_picture()};
+    const Interval falling = wilson(std::ranges::count(falls, true), static_cast<std::int64_t>(draws));
     result.answer =
         told("It depends on the distance alone: moving both positions by 1,000 changes a score by at most {}, which is "
              "rounding. It need not decay: random vectors score the same noise at every distance. Equal vectors fall "
              "from 1 to {} of their score at distance 1,000, with oscillations.",
-             figure(found.shifted), figure(aligned(rope, width, 1000), 2));
+             figure(moved), figure(equal_vectors(frequencies, 1000).score, 2));
     result.found = {told("In {} to {} % of draws, random vectors score less and less at distances 1, 5, 10 and 20, by "
                          "chance. Four published numbers at these distances do not even fall in order.",
-                         figure(100 * found.falling.low), figure(100 * found.falling.high))};
-    result.notes = {
-        "The bound is the mean of |S_j| over the pairs, RoFormer section 3.4.3. It multiplies max |h_(j+1) - h_j|, "
-        "which depends on q and k; it says nothing about random vectors.",
-        "The four numbers are published in Ben_Kurzion_Project_Report.md of github.com/benkurzion/Transformer "
-        "(Investigating Transformer Positional Encodings), without the vectors and their width.",
-        "Table distance: random_mean, its standard error (error) and the deviation of single scores (random_sd) are of "
-        "random q and k; aligned_mean_cos is the score of q = k = (1, ..., 1) divided by the width; bound_mean_abs_S "
-        "is the bound."};
-    result.tables = {
-        {"product", "Largest difference of R_i^T R_j from R_(j-i) and from R_(i-j), width 128, in double",
-         std::move(product_table)},
-        {"corrected",
-         "A score (R_i W_q x_i) . (R_j W_k x_j) of random x and W, and the errors of three formulas for it: x_i^T "
-         "W_q^T R_(j-i) W_k x_j, the same with W_q as printed in the paper, and with R_(i-j); width 8, in double",
-         std::move(corrected_table)},
-        {"distance", "Score by distance at width 128, through the engine's rotation", std::move(table)},
-        {"positive-exponent", "Frequencies in radians per position at head width 8", std::move(slip_table)}};
+                         figure(100 * falling.low), figure(100 * falling.high))};
+    result.pictures = {{"random", "Scores of random vectors are the same noise at every distance (width 128)",
+                        "distance in positions", "score q . k", std::move(curves)}};
+}
+
+Result run(const Request& request) {
+    Result result;
+    add_products(result, request.seed);
+    add_scores(result, request);
+    Figures& slip = result.table("positive-exponent", "Frequencies in radians per position at head width 8",
+                                 {"pair", "frequency", "exponent_positive", "of_which_after_whole_turns"}, 4);
+    const Vector f = rope_frequencies(small_width), g = rope_frequencies(small_width, slipped);
+    for (std::size_t k = 0; k < f.size(); ++k) add_row(slip, k, f[k], g[k], turned(g[k]));
+    Curves decay{.series = {by_distance("q = k", "rope", width, farthest),
+                            by_distance("RoFormer's bound", "rope", width, farthest, &Equal::bound)},
+                 .log_x = true,
+                 .log_y = true},
+        bases{.references = {{"no rotation", 1}, {"orthogonal", 0}}, .log_x = true},
+        exponents{.series = {by_distance("theta = 10000^(-2k/8)", "rope", small_width, 60),
+                             by_distance("theta = 10000^(+2k/8)", slipped, small_width, 60)}};
+    for (double& score : decay.series[0].y) score = std::abs(score);
+    for (const std::string base : {"100", "10000", "1000000"})
+        bases.series.push_back(by_distance("theta = " + base, "rope:theta=" + base, width, farthest));
+    const char *x = "distance in positions", *y = "score / width";
+    result.pictures.insert(result.pictures.begin(),
+                           {"decay",
+                            "Only a bound falls with the distance. The score of equal vectors oscillates far below it",
+                            x, "size of the score / width", std::move(decay)});
+    result.pictures.push_back(
+        {"bases",
+         "The larger the base theta, the longer the distance at which equal vectors keep their score (width 128)", x, y,
+         std::move(bases)});
+    result.pictures.push_back(
+        {"positive-exponent-scores",
+         "With a positive exponent, every pair rotates too fast and the score is erratic (head width 8, q = k)", x, y,
+         std::move(exponents)});
     return result;
 }
 
@@ -229,6 +172,14 @@ const Experiment rotary_experiment{
     .details = "R_i^T R_j compared with R_(j-i) and R_(i-j) in double, and the score with its projections; scores of "
                "random vectors by distance, of equal vectors for three bases, and the bound of RoFormer's section "
                "3.4.3; the frequencies of an exponent with the wrong sign.",
+    .notes =
+        {"The bound is the mean of |S_j| over the pairs, RoFormer section 3.4.3. It multiplies max |h_(j+1) - h_j|, "
+         "which depends on q and k; it says nothing about random vectors.",
+         "The four numbers are published in Ben_Kurzion_Project_Report.md of github.com/benkurzion/Transformer "
+         "(Investigating Transformer Positional Encodings), without the vectors and their width.",
+         "Table distance: random_mean, its standard error (error) and the deviation of single scores (random_sd) are "
+         "of random q and k; aligned_mean_cos is the score of q = k = (1, ..., 1) divided by the width; "
+         "bound_mean_abs_S is the bound."},
     .run = rotary_file::run};
 
 } // namespace ordo::lab

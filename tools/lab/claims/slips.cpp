@@ -76,21 +76,14 @@ Leak leak(HeadSplit split, int tokens, int d, int heads, std::uint64_t seed) {
 
 SoftmaxGradient softmax_gradient(int n, std::uint64_t seed) {
     const Vector s = random_matrix(1, n, 1, seed, 0x50f0)[0], g = random_matrix(1, n, 1, seed, 0x50f1)[0];
-    const auto loss = [&](const Vector& scores) { return dot(softmax(scores), g); };
     // (diag(a) - a a^T) g
     const auto through = [&](const Vector& a) {
         Vector out;
         for (std::size_t i = 0; i < a.size(); ++i) out.push_back(a[i] * (g[i] - dot(a, g)));
         return out;
     };
-    Vector differences;
-    constexpr double h = 1e-5;
-    for (std::size_t i = 0; i < s.size(); ++i) {
-        Vector up = s, down = s;
-        up[i] += h;
-        down[i] -= h;
-        differences.push_back((loss(up) - loss(down)) / (2 * h));
-    }
+    const Vector differences =
+        central_differences(s, 1e-5, [&](const Vector& scores) { return dot(softmax(scores), g); });
     return {distance(through(softmax(s)), differences) / norm(differences),
             distance(through(g), differences) / norm(differences)};
 }

@@ -23,6 +23,18 @@ struct Leak {
 };
 Leak leak(HeadSplit split, int tokens, int d, int heads, std::uint64_t seed);
 
+// The gradient of f at x, with steps of h.
+template <class Number, class F>
+Vector central_differences(const std::vector<Number>& x, Number h, const F& f) {
+    Vector out;
+    for (std::size_t i = 0; i < x.size(); ++i) {
+        std::vector<Number> up = x, down = x;
+        up[i] += h, down[i] -= h;
+        out.push_back((f(up) - f(down)) / (2 * double{h}));
+    }
+    return out;
+}
+
 // The gradient of a loss through a softmax: relative error against central differences.
 struct SoftmaxGradient {
     double right = 0;         // ds = (diag(a) - a a^T) g, where a = softmax(s) and g = dL/da

@@ -16,34 +16,29 @@ std::vector<std::vector<double>> matrix_of(int heads, int head, int length) {
     return rows;
 }
 
-NamedFigures slope_table() {
-    NamedFigures out{"slopes", "The slope of each head for 1 to 16 heads", {{"heads"}, {}, 5}};
-    for (int h = 0; h < most_heads; ++h) out.figures.columns.push_back("m" + std::to_string(h));
-    for (int n = 1; n <= most_heads; ++n) add_row(out.figures, n, alibi_slopes(n));
-    return out;
+void add_slopes(Result& result) {
+    Figures& figures = result.table("slopes", "The slope of each head for 1 to 16 heads", {"heads"}, 5);
+    for (int h = 0; h < most_heads; ++h) figures.columns.push_back("m" + std::to_string(h));
+    for (int n = 1; n <= most_heads; ++n) add_row(figures, n, alibi_slopes(n));
 }
 
-// The bias of three queries and keys, with all heads below each other.
-NamedFigures worked_matrix(int heads, int head) {
-    NamedFigures out{"worked",
-                     "The bias on the scores of three tokens, head " + std::to_string(head) + " of " +
-                         std::to_string(heads),
-                     {{"query", "key 0", "key 1", "key 2"}, {}}};
-    const auto matrix = matrix_of(heads, head, 3);
-    for (std::size_t i = 0; i < matrix.size(); ++i) {
+// The bias of three queries and keys.
+void add_worked_matrix(Result& result, int heads, int head) {
+    Figures& figures =
+        result.table("worked", told("The bias on the scores of three tokens, head {} of {}", head, heads),
+                     {"query", "key 0", "key 1", "key 2"});
+    for (const Vector& row : matrix_of(heads, head, 3)) {
         std::vector<Cell> cells;
-        for (const double bias : matrix[i]) cells.emplace_back(std::isnan(bias) ? Cell("masked") : Cell(bias));
-        add_row(out.figures, i, cells);
+        for (const double bias : row) cells.emplace_back(std::isnan(bias) ? Cell("masked") : Cell(bias));
+        add_row(figures, figures.rows.size(), cells);
     }
-    return out;
 }
 
 // The fraction of a weight that one head keeps at each distance.
 Series kept_by(const char* spec, int heads, int head, int length, std::string label) {
-    const auto encodings = make_encodings(spec, dims_of(8, heads));
     // The last query's row, from its own key back.
     std::vector<double> row(length);
-    encodings[0]->table_rows({.length = length, .head = head}).fill(length - 1, row);
+    make_encodings(spec, dims_of(8, heads))[0]->table_rows({.length = length, .head = head}).fill(length - 1, row);
     Series series{.label = std::move(label)};
     for (int distance = 0; distance < length; ++distance) series.add(distance, std::exp(row[length - 1 - distance]));
     return series;
@@ -96,7 +91,8 @@ Result run(const Request& request) {
     const int heads = request.integer("heads", 8);
     const int length = request.only("length", 24, most_length);
     Result result;
-    result.tables = {slope_table(), worked_matrix(heads, 0)};
+    add_slopes(result);
+    add_worked_matrix(result, heads, 0);
     const std::vector<double> slopes = alibi_slopes(heads);
     const auto [gentlest, steepest] = std::minmax_element(slopes.begin(), slopes.end());
     std::vector<int> shown{static_cast<int>(steepest - slopes.begin())};
@@ -108,11 +104,6 @@ Result run(const Request& request) {
     result.answer = told("With {} heads the slopes run from {} to {}. Ten tokens away, the steepest head multiplies a "
                          "weight by {} and the flattest by {}.",
                          heads, axis_text(*steepest), axis_text(*gentlest), kept(*steepest), kept(*gentlest));
-    result.notes = {
-        "A bias that is linear in the scores is exponential in the weights. It is added after the scores "
-        "are divided by the square root of the head's width.",
-        "Counted from head 0, the last of n heads has the slope 2^-8 if n is a power of two. 12 heads have the "
-        "slopes of 8 heads and then every other slope of 16 heads, not 2^(-8h/12)."};
     return result;
 }
 
@@ -125,6 +116,10 @@ const Experiment slopes_experiment{
                "--heads (8) over --length (24) positions, and e^(-mD) for every head. Decays that are not linear "
                "(alibi:power=P, penalty=growing, penalty=exponential) for comparison. Press, Smith and Lewis 2022, "
                "arXiv 2108.12409, section 3.",
+    .notes = {"A bias that is linear in the scores is exponential in the weights. It is added after the scores are "
+              "divided by the square root of the head's width.",
+              "Counted from head 0, the last of n heads has the slope 2^-8 if n is a power of two. 12 heads have the "
+              "slopes of 8 heads and then every other slope of 16 heads, not 2^(-8h/12)."},
     .options = {"heads", "length"},
     .run = slopes_file::run};
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 // A picture of every registered encoding's table.
-#include "tools/lab/drawing/draw.h"
 #include "tools/lab/study/prelude.h"
 #include "tools/opening/weights.h"
 
@@ -19,51 +18,39 @@ bool is_matrix(std::span<const std::string> header) {
     return !name.empty() && name.back() >= '0' && name.back() <= '9';
 }
 
-HeatMap heat_map(std::vector<std::vector<double>> values, const std::string& label) {
-    for (auto& row : values)
-        for (double& value : row)
-            if (!std::isfinite(value)) value = NAN;
-    HeatMap map{.values = std::move(values), .value_label = label, .diverging = false};
-    const Range range = value_range(map);
-    map.diverging = range.low < 0 && range.high > 0;
-    return map;
-}
-
-// Reduces angles modulo a turn. Otherwise the angles of many turns would show all slow pairs in one colour.
-void show_within_a_turn(HeatMap& map) {
-    for (Vector& row : map.values)
-        for (double& angle : row) angle -= 2 * std::numbers::pi * std::floor(angle / (2 * std::numbers::pi));
-    map.value_label = "angle mod 2 pi, radians";
-    map.diverging = false;
-}
-
-// "from 0.1 to 0.2".
-std::string span_of(const Vector& values) {
+// A picture of one kind of number, with its extent in the table.
+void add(Result& result, const std::string& name, const std::string& what, const std::string& x, const std::string& y,
+         std::variant<Curves, HeatMap> content, const Vector& values, std::size_t rows, std::size_t columns) {
     const Sample all = sample_of(values);
-    return told("from {} to {}", figure(all.least()), figure(all.most()));
+    add_row(result.tables[0].figures, name, rows, columns, all.least(), all.most());
+    result.pictures.push_back(
+        {name, told("{}, from {} to {}", what, figure(all.least()), figure(all.most())), x, y, std::move(content)});
 }
 
-// A picture for every kind of number in a table, with its extent. A matrix has one picture. Other tables have one for
-// each column after the coordinates ("position", "pair"), over these coordinates.
-std::vector<Picture> pictures_of(const std::string& name, const std::string& spec, const Table& table,
-                                 const std::string& kind_of_row, Figures& extents) {
-    std::vector<Picture> pictures;
-    const auto add = [&](const std::string& stem, const std::string& what, const char* x, const std::string& y,
-                         auto content, const Vector& values, std::size_t rows, std::size_t columns) {
-        const Sample all = sample_of(values);
-        add_row(extents, stem, rows, columns, all.least(), all.most());
-        pictures.push_back({stem, told("{}: {}, {}", spec, what, span_of(values)), x, y, std::move(content)});
-    };
-    const auto add_map = [&](const std::string& stem, const std::string& what, const char* x, const std::string& y,
-                             HeatMap map) {
-        Vector values;
-        for (const Vector& row : map.values)
-            for (const double value : row)
-                if (std::isfinite(value)) values.push_back(value);
-        const std::size_t rows = map.values.size(), columns = map.values[0].size();
-        if (map.value_label == "angle") show_within_a_turn(map);
-        add(stem, what, x, y, std::move(map), values, rows, columns);
-    };
+void add_map(Result& result, const std::string& name, const std::string& what, const std::string& x,
+             const std::string& y, std::vector<Vector> rows, const std::string& label, int first_y = 0) {
+    constexpr double turn = 2 * std::numbers::pi;
+    const bool angles = label == "angle";
+    Vector all;
+    for (Vector& row : rows)
+        for (double& value : row) {
+            std::isfinite(value) ? all.push_back(value) : void(value = NAN);
+            // The angles of many turns would show all slow pairs in one colour.
+            if (angles) value -= turn * std::floor(value / turn);
+        }
+    const Sample extent = sample_of(all);
+    const std::size_t height = rows.size(), width = rows[0].size();
+    HeatMap map{.values = std::move(rows),
+                .first_y = first_y,
+                .value_label = angles ? "angle mod 2 pi, radians" : label,
+                .diverging = !angles && extent.least() < 0 && extent.most() > 0};
+    add(result, name, what, x, y, std::move(map), all, height, width);
+}
+
+// A picture for every kind of number in a table. A matrix has one picture. Other tables have one for each column after
+// the coordinates ("position", "pair"), over these coordinates.
+void add_pictures(Result& result, const std::string& name, const std::string& title, const Table& table,
+                  const char* kind_of_row) {
     const std::span<const std::string> header(table.header);
     // Rows are in order, or each row's first number is its coordinate, such as a distance.
     const std::size_t begin = is_matrix(header) ? 0 : 1;
@@ -73,22 +60,21 @@ std::vector<Picture> pictures_of(const std::string& name, const std::string& spe
         std::vector<Vector> values;
         for (const Vector& row : table.rows)
             values.emplace_back(row.begin() + static_cast<std::ptrdiff_t>(begin), row.end());
-        HeatMap map = heat_map(std::move(values), bias ? "added to the score" : "value");
-        if (begin == 1) map.first_y = static_cast<int>(table.rows.front().front());
-        add_map(name, "a row for each " + row_kind, bias ? "key" : "dimension", row_kind, std::move(map));
-        return pictures;
+        return add_map(result, name, told("{}: a row for each {}", title, row_kind), bias ? "key" : "dimension",
+                       row_kind, std::move(values), bias ? "added to the score" : "value",
+                       begin == 1 ? static_cast<int>(table.rows.front().front()) : 0);
     }
     const bool pairs = header.size() > 1 && header[1] == "pair";
     for (std::size_t c = pairs ? 2 : 1; c < header.size(); ++c) {
         const std::string &column = header[c], stem = name + "-" + column;
+        const std::string what = told("{}: {} at each {}{}", title, column, header[0], pairs ? " and pair" : "");
         if (pairs) {
             std::vector<Vector> values;
             for (const Vector& row : table.rows) {
                 if (row[1] == 0) values.emplace_back();
                 values.back().push_back(row[c]);
             }
-            add_map(stem, told("{} at each {} and pair", column, header[0]), "pair", header[0],
-                    heat_map(std::move(values), column));
+            add_map(result, stem, what, "pair", header[0], std::move(values), column);
             continue;
         }
         Curves curves;
@@ -100,42 +86,35 @@ std::vector<Picture> pictures_of(const std::string& name, const std::string& spe
         for (const Vector& row : table.rows) series.add(row[0], row[c]);
         const Vector y = series.y;
         if (std::ranges::any_of(y, [](double value) { return value != 0; })) // else nothing to see
-            add(stem, told("{} at each {}", column, header[0]), header[0].c_str(),
-                column + (column == "angle" ? ", radians" : ""), std::move(curves), y, y.size(), 1);
+            add(result, stem, what, header[0], column + (column == "angle" ? ", radians" : ""), std::move(curves), y,
+                y.size(), 1);
     }
-    return pictures;
 }
 
 // Shows an encoding's main table, for the first and the last head if they differ. remark is added to its title.
-void add_tables(Result& result, NamedFigures& summary, const Encoding& encoding, const std::string& name, Size size,
+void add_tables(Result& result, const Encoding& encoding, const std::string& name, Size size,
                 const std::string& remark = {}) {
-    size.length = std::min(size.length, encoding.limits().given());
+    const Limits limits = encoding.limits();
     const auto table_of = [&](int head) {
-        return encoding.table({.length = size.length, .head = head, .width = size.width});
+        return encoding.table({.length = std::min(size.length, limits.given()), .head = head, .width = size.width});
     };
-    const bool by_head =
-        (encoding.moments() & moment_bias) && size.heads > 1 && table_of(0).rows != table_of(size.heads - 1).rows;
-    for (const int head : by_head ? std::vector<int>{0, size.heads - 1} : std::vector<int>{0}) {
-        const Table table = table_of(head);
-        const std::string stem = by_head ? name + "-head-" + std::to_string(head) : name;
-        const std::string title =
-            encoding.spec() +
-            (by_head ? ", head " + std::to_string(head) + " of " + std::to_string(size.heads) : std::string()) + remark;
+    const int last = size.heads - 1;
+    const bool by_head = (encoding.moments() & moment_bias) && last > 0 && table_of(0).rows != table_of(last).rows;
+    for (const int head : by_head ? std::vector{0, last} : std::vector{0}) {
+        const std::string title = by_head ? told(", head {} of {}", head, size.heads) : "";
         // An encoding with a limit on segments has a row for each segment.
-        const bool segments = encoding.limits().segments < std::numeric_limits<int>::max();
-        for (Picture& picture : pictures_of(stem, title, table, segments ? "segment" : "position", summary.figures))
-            result.pictures.push_back(std::move(picture));
+        add_pictures(result, by_head ? text(name, "-head-", head) : name, encoding.spec() + title + remark,
+                     table_of(head), limits.segments < std::numeric_limits<int>::max() ? "segment" : "position");
     }
 }
 
 // Shows an encoding with tensors as trained in the shipped weights. Without such weights, shows it as initialized.
-void add_trained(Result& result, NamedFigures& summary, const std::string& spec, const std::string& name, Size size,
-                 std::uint64_t seed) {
+void add_trained(Result& result, const std::string& spec, const std::string& name, Size size, std::uint64_t seed) {
     const std::optional<std::filesystem::path> file = tools::weights_trained_with(spec);
     if (!file) {
         const int d_head = std::max(2, size.width / size.heads / 2 * 2); // rotations act on pairs
         const LooseEncoding loose(spec, {size.width, size.heads, d_head, 1, 256}, seed);
-        add_tables(result, summary, *loose.stack().items()[0], name, size, ", untrained");
+        add_tables(result, *loose.stack().items()[0], name, size, ", untrained");
         result.notes.push_back(spec + ": no shipped weights have its table. It is shown untrained, with the initial "
                                       "numbers of training, for --dim columns; a table of zeros is not drawn.");
         return;
@@ -144,7 +123,7 @@ void add_trained(Result& result, NamedFigures& summary, const std::string& spec,
     const Dims dims = blueprint_of(model).dims();
     for (const auto& encoding : encodings_of(model).items())
         if (!encoding->tensors().empty())
-            add_tables(result, summary, *encoding, name, {size.length, dims.d_model, dims.n_heads});
+            add_tables(result, *encoding, name, {size.length, dims.d_model, dims.n_heads});
     result.notes.push_back(spec + ": as trained, in " + file->filename().string() + ".");
 }
 
@@ -156,9 +135,8 @@ Result run(const Request& request) {
              ", found ", size.width);
     const Dims dims{size.width, heads, size.width, 1, 256}; // encodings that rotate heads rotate --dim columns
     Result result;
-    NamedFigures summary{"tables",
-                         "The main table of each encoding; ordo table NAME --part PART prints others",
-                         {{"table", "rows", "columns", "least", "most"}, {}}};
+    result.table("tables", "The main table of each encoding; ordo table NAME --part PART prints others",
+                 {"table", "rows", "columns", "least", "most"});
     std::string embedding, rotation, score, nowhere;
     std::map<std::string, int> names; // how often each occurred: one encoding may come with several parameters
     for (const std::string& sum : request.encodings("all"))
@@ -168,23 +146,20 @@ Result run(const Request& request) {
             at = end + 1;
             request.progress(spec);
             std::string name = spec.substr(0, spec.find(':'));
-            if (const int met = names[name]++; met > 0) name += "-" + std::to_string(met + 1);
+            if (const int met = names[name]++; met > 0) name += text("-", met + 1);
             const unsigned moments = ModelEncodings(spec, dims).moments();
             if (moments & moment_embed) append(embedding, name);
             if (moments & moment_rotate) append(rotation, name);
             if (moments & ~(moment_embed | moment_rotate)) append(score, name);
             if (moments == 0) append(nowhere, in_text(name));
             for (const auto& encoding : make_encodings(spec, dims)) // the list is empty for "none"
-                if (encoding->tensors().empty())
-                    add_tables(result, summary, *encoding, name, size);
-                else
-                    add_trained(result, summary, spec, name, size, request.seed);
+                encoding->tensors().empty() ? add_tables(result, *encoding, name, size)
+                                            : add_trained(result, spec, name, size, request.seed);
         }
     result.answer =
         told("On the word vectors act {}; queries and keys are rotated by {}; scores are changed by {}; nothing is "
              "added by {}.",
              or_none(embedding), or_none(rotation), or_none(score), or_none(nowhere));
-    result.tables = {std::move(summary)};
     return result;
 }
 

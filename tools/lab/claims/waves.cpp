@@ -1,102 +1,70 @@
 // SPDX-License-Identifier: MIT
 // The sinusoidal table as curves: each dimension over the positions, each position over the dimensions.
-#include "tools/lab/study/cells.h"
+#include "tools/lab/math/matrix.h"
 #include "tools/lab/study/prelude.h"
 
 namespace ordo::lab {
 namespace waves_file {
 
 constexpr int wide = 512, shown_positions[] = {1, 10, 50, 99};
-constexpr std::size_t words = 3; // "transformers are awesome"
-
-Vector numbers(std::size_t count, std::size_t first = 0, std::size_t step = 1) {
-    Vector out;
-    for (std::size_t i = first; i < count; i += step) out.push_back(i);
-    return out;
-}
 
 // A curve for each dimension.
 Curves along_positions(const Table& table) {
     Curves curves;
-    for (std::size_t c = 0; c < table.header.size(); ++c)
-        curves.series.push_back({.label = told("dimension {} ({})", c, c % 2 == 0 ? "sin" : "cos"),
-                                 .x = numbers(table.rows.size()),
-                                 .y = column_of(table, c)});
-    return curves;
-}
-
-// A curve for each position over every `step`-th dimension from `first` on, each `apart` above the last.
-Curves along_dimensions(const Table& table, std::span<const int> positions, std::size_t first, std::size_t step,
-                        double apart = 0) {
-    Curves curves;
-    for (const int p : positions) {
-        Series one{.label = text("position ", p), .x = numbers(table.header.size(), first, step)};
-        const double base = apart * static_cast<double>(curves.series.size());
-        for (const double c : one.x) one.y.push_back(base + table.rows[p][static_cast<std::size_t>(c)]);
-        curves.series.push_back(std::move(one));
+    for (std::size_t c = 0; c < table.header.size(); ++c) {
+        Series& one = curves.add(told("dimension {} ({})", c, c % 2 == 0 ? "sin" : "cos"));
+        for (const Vector& row : table.rows) one.add(static_cast<double>(one.x.size()), row[c]);
     }
     return curves;
 }
 
-Picture four_dimensions() {
+// A curve for each position over every `step`-th column from `first` on, each `apart` above the last.
+struct Columns {
+    std::size_t first = 0, step = 1;
+    double apart = 0;
+    int dimensions = 1; // of a column
+};
+Curves along_dimensions(const Table& table, std::span<const int> positions, const Columns& columns) {
+    Curves curves;
+    for (const int p : positions) {
+        const double base = columns.apart * static_cast<double>(curves.series.size());
+        Series& one = curves.add(positions.size() > 1 ? text("position ", p) : "");
+        for (std::size_t c = columns.first; c < table.rows[p].size(); c += columns.step)
+            one.add(static_cast<double>(c) * columns.dimensions, base + table.rows[p][c]);
+    }
+    return curves;
+}
+
+// With marks on the words of "transformers are awesome".
+Curves four_dimensions() {
     const Table table = sinusoidal_table(4, 32);
     Curves curves = along_positions(table);
     Series& marks = curves.add("the three words", Series::Style::points);
-    for (std::size_t p = 0; p < words; ++p)
+    for (std::size_t p = 0; p < 3; ++p)
         for (const double value : table.rows[p]) marks.add(p, value);
-    return {"4-dimensions", "4 dimensions along the positions: three words take samples at the start of each wave",
-            "position", "value added", std::move(curves)};
-}
-
-// The arguments of the sine and the cosine of each pair.
-Picture angles() {
-    const Table table = sinusoidal_table(wide, 100, "angle");
-    Curves curves{.log_y = true};
-    for (const int p : shown_positions)
-        curves.series.push_back({.label = text("position ", p), .x = numbers(wide, 0, 2), .y = table.rows[p]});
-    curves.references.push_back({"a whole turn", 2 * std::numbers::pi});
-    return {"angles",
-            "The angle position / 10000^(2i/512) of each sine and cosine: in the last dimensions no position completes "
-            "a turn",
-            "dimension 2i", "angle, in radians", std::move(curves)};
+    return curves;
 }
 
 // The query PE(p) rotated by 5 positions asks for the word 5 places on. At each offset it scores the mean of
 // cos(w (offset - 5)) over the frequencies w, because PE(p + k) is PE(p) rotated by k.
-constexpr int asked_offset = 5, most_offset = 64;
-
-double found_at(int width, int offset) {
-    const Table table = sinusoidal_table(width, most_offset + 1);
-    return 2 * dot(table.rows[0], table.rows[std::abs(offset - asked_offset)]) / width;
-}
-
-Picture asking() {
+Curves asking() {
     Curves curves;
     for (const int width : {6, wide}) {
+        const Table table = sinusoidal_table(width, 65);
         Series& series = curves.add("width " + std::to_string(width));
-        for (int offset = 0; offset <= most_offset; ++offset) series.add(offset, found_at(width, offset));
+        for (int offset = 0; offset <= 64; ++offset)
+            series.add(offset, 2 * dot(table.rows[0], table.rows[std::abs(offset - 5)]) / width);
     }
     Series& multiples = curves.add("5, 10, 15, 20", Series::Style::points);
-    for (const int offset : {5, 10, 15, 20}) multiples.add(offset, found_at(wide, offset));
-    return {"asking", "A query for the word 5 places on scores highest there, and has no peaks at 10, 15 and 20",
-            "offset, in positions", "score / largest score", std::move(curves)};
-}
-
-// A row for each dimension, a column for each position.
-Picture transposed(const Table& table) {
-    HeatMap map{.values = std::vector<std::vector<double>>(table.header.size()), .value_label = "value added"};
-    for (std::size_t c = 0; c < table.header.size(); ++c) map.values[c] = column_of(table, c);
-    return {"transposed", "The table transposed: a row is a wave, a column is the vector of one position", "position",
-            "dimension", std::move(map)};
+    for (const int offset : {5, 10, 15, 20}) multiples.add(offset, curves.series[1].y[offset]);
+    return curves;
 }
 
 // Properties that the table has at any width.
-NamedFigures properties() {
-    NamedFigures out{"properties",
-                     "Properties of the first 1,000 rows",
-                     {{"dimensions", "least", "most", "norm^2", "norm^2 off by", "equal rows", "off longer table",
-                       "off rotated by 17"},
-                      {}}};
+void add_properties(Result& result) {
+    Figures& figures = result.table("properties", "Properties of the first 1,000 rows",
+                                    {"dimensions", "least", "most", "norm^2", "norm^2 off by", "equal rows",
+                                     "off longer table", "off rotated by 17"});
     for (const int d : {4, 8, 64, wide}) {
         const Table table = sinusoidal_table(d, 1000), longer = sinusoidal_table(d, 1200);
         Sample values;
@@ -114,49 +82,46 @@ NamedFigures properties() {
             }
         }
         const std::size_t equal = table.rows.size() - std::set(table.rows.begin(), table.rows.end()).size();
-        add_row(out.figures, d, values.least(), values.most(), d / 2.0, off, equal, differs, rotated);
+        add_row(figures, d, values.least(), values.most(), d / 2.0, off, equal, differs, rotated);
     }
-    return out;
 }
 
 Result run(const Request&) {
     Result result;
+    add_properties(result);
     const Table eight = sinusoidal_table(8, 100), many = sinusoidal_table(wide, 100);
     constexpr int one[] = {50}, five[] = {0, 1, 10, 50, 99};
-    Curves whole = along_dimensions(many, one, 0, 1), even = along_dimensions(many, shown_positions, 0, 2),
-           odd = along_dimensions(many, shown_positions, 1, 2);
-    whole.series[0].label.clear();
+    Curves even = along_dimensions(many, shown_positions, {.step = 2}),
+           odd = along_dimensions(many, shown_positions, {.first = 1, .step = 2}),
+           // the arguments of the sine and the cosine of each pair
+        angles = along_dimensions(sinusoidal_table(wide, 100, "angle"), shown_positions, {.dimensions = 2});
     even.references = {{"sin 0", 0}}, odd.references = {{"cos 0", 1}};
-    result.tables = {properties()};
+    angles.references = {{"a whole turn", 2 * std::numbers::pi}}, angles.log_y = true;
+    const char *position = "position", *dimension = "dimension", *value = "value added";
     result.pictures = {
-        four_dimensions(),
+        {"4-dimensions", "4 dimensions along the positions: three words take samples at the start of each wave",
+         position, value, four_dimensions()},
         {"8-dimensions", "8 dimensions along the positions: each pair of waves is ten times slower than the one before",
-         "position", "value added", along_positions(eight)},
-        transposed(eight),
-        angles(),
+         position, value, along_positions(eight)},
+        {"transposed", "The table transposed: a row is a wave, a column is the vector of one position", position,
+         dimension, HeatMap{.values = transposed(eight.rows), .value_label = value}},
+        {"angles",
+         "The angle position / 10000^(2i/512) of each sine and cosine: in the last dimensions no position completes a "
+         "turn",
+         "dimension 2i", "angle, in radians", std::move(angles)},
         {"all-dimensions",
          "Position 50 over all 512 dimensions: values between -1 and 1, then sines near 0 alternate with cosines near "
          "1",
-         "dimension", "value added", std::move(whole)},
+         dimension, value, along_dimensions(many, one, {})},
         {"each-position",
-         "A curve for each position over 512 dimensions: the later the position, the longer it oscillates", "dimension",
-         "value added, each curve 2.5 above the last", along_dimensions(many, five, 0, 1, 2.5)},
-        asking(),
+         "A curve for each position over 512 dimensions: the later the position, the longer it oscillates", dimension,
+         "value added, each curve 2.5 above the last", along_dimensions(many, five, {.apart = 2.5})},
+        {"asking", "A query for the word 5 places on scores highest there, and has no peaks at 10, 15 and 20",
+         "offset, in positions", "score / largest score", asking()},
         {"even-dimensions", "The even of 512 dimensions: the later the position, the further right it oscillates",
-         "dimension", "value added", std::move(even)},
+         dimension, value, std::move(even)},
         {"odd-dimensions", "The odd of 512 dimensions: the later the position, the further right it oscillates",
-         "dimension", "value added", std::move(odd)}};
-    result.answer =
-        told("Along the positions, each dimension is a sine or cosine wave: the first is fast, the last hardly moves. "
-             "Along the dimensions, each position is one vector of constant length, and {} of 1,000 positions share "
-             "theirs with another, at width 512.",
-             number(result.tables[0].figures.rows.back()[5]));
-    result.notes = {
-        "PE(p + k) is PE(p) with each pair rotated by an angle. A query can therefore ask for the word 5 places on. No "
-        "wave repeats after 5 words: the fastest takes 2 pi = 6.28 words.",
-        "Positions are whole numbers, so the fastest waves look angular, and the curve over all 512 dimensions jumps "
-        "between a sine near 0 and a cosine near 1 at its end.",
-        "Transposing the table changes how it is printed. It has nothing to do with the vocabulary."};
+         dimension, value, std::move(odd)}};
     return result;
 }
 
@@ -169,6 +134,14 @@ const Experiment waves_experiment{
                "positions 1, 10, 50 and 99: the angles, one row, a curve for each of five positions, sines and cosines "
                "in separate pictures. The scores of a query for the word 5 places on. Properties that hold at any "
                "width are checked on 1,000 rows. Vaswani et al. 2017, arXiv 1706.03762, section 3.5.",
+    .answer = "Along the positions, each dimension is a sine or cosine wave: the first is fast, the last hardly moves. "
+              "Along the dimensions, each position is one vector of constant length, and "
+              "{:properties/dimensions=512/equal rows} of 1,000 positions share theirs with another, at width 512.",
+    .notes = {"PE(p + k) is PE(p) with each pair rotated by an angle. A query can therefore ask for the word 5 places "
+              "on. No wave repeats after 5 words: the fastest takes 2 pi = 6.28 words.",
+              "Positions are whole numbers, so the fastest waves look angular, and the curve over all 512 dimensions "
+              "jumps between a sine near 0 and a cosine near 1 at its end.",
+              "Transposing the table changes how it is printed. It has nothing to do with the vocabulary."},
     .seconds = {2, 2},
     .run = waves_file::run};
 

@@ -254,7 +254,7 @@ std::string markdown_of(const Experiment& experiment, const Result& result, cons
 }
 
 std::string csv_of(const Result& result) {
-    std::vector<NamedFigures> tables = result.tables;
+    std::deque<NamedFigures> tables = result.tables;
     for (const Picture& picture : result.pictures) tables.push_back({picture.name, picture.title, figures_of(picture)});
     std::string out;
     for (const NamedFigures& table : tables) {

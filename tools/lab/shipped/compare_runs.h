@@ -3,6 +3,7 @@
 #pragma once
 
 #include "tools/lab/math/comparisons.h"
+#include "tools/lab/shipped/weight_files.h"
 #include "tools/lab/study/prelude.h"
 
 #include <array>
@@ -98,6 +99,9 @@ inline constexpr const char* list_dates = "twelve listed on 25 November 2026, af
 // The encodings that can be the best: no other encoding is better by more than chance. The best encoding is among them
 // with a probability of 95 % (Hsu 1984, Annals of Statistics 12, 1136-1144).
 std::vector<std::size_t> can_be_best(const std::vector<Group>& groups, const StudySpread& spread);
+
+// The losses of the files of --model, with the sentences on their training.
+std::vector<Group> measure_files(const Request& request, const Text& held, Result& result);
 
 // How often the intervals hold in simulated studies that have as many runs and documents as this one.
 struct Coverage {

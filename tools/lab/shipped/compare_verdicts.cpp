@@ -32,18 +32,18 @@ struct Comparisons {
         return nullptr;
     }
     std::string decided() const {
-        return known() ? text(std::ranges::count_if(both, &Judged::decided), " of ", both.size(),
-                              " comparisons differ by more than chance; the others are undecided")
-                       : "no encoding has two seeds, so a difference cannot be told from chance";
+        if (!known()) return "no encoding has two seeds, so a difference cannot be told from chance";
+        return told("{} of {} comparisons differ by more than chance; the others are undecided",
+                    std::ranges::count_if(both, &Judged::decided), both.size());
     }
 };
 
 std::string spread_sentence(const Spread& spread) {
     if (spread.degrees == 0) return "Each encoding has one seed: the spread between seeds is not known.";
-    return text("Between seeds, losses have a standard deviation of ", figure(spread.deviation, 2),
-                ", pooled over the ", counted(static_cast<std::size_t>(spread.groups), "encoding"),
-                " with two seeds or more (", counted(static_cast<std::size_t>(spread.degrees), "degree"),
-                " of freedom). An interval assumes this or the encoding's own, whichever is larger.");
+    return told("Between seeds, losses have a standard deviation of {}, pooled over the {} with two seeds or more ({} "
+                "of freedom). An interval assumes this or the encoding's own, whichever is larger.",
+                figure(spread.deviation, 2), counted(static_cast<std::size_t>(spread.groups), "encoding"),
+                counted(static_cast<std::size_t>(spread.degrees), "degree"));
 }
 
 // Whether losses of one seed rise and fall together, if encodings share their seeds: their mean correlation.
@@ -66,49 +66,9 @@ std::string seeds_sentence(const std::vector<Group>& groups) {
     if (squares == 0) return {};
     for (const auto& [seed, sum] : of_seed) shared += sum * sum;
     const double correlation = (shared - squares) / (static_cast<double>(alike.size() - 1) * squares);
-    return text(counted(alike.size(), "encoding"),
-                " share their seeds, and so the order of the texts. The test does "
-                "not pair runs of one seed: this would narrow an interval only if their losses rose and fell together. "
-                "Here their correlation is ",
-                figure(correlation, 2), ".");
-}
-
-// A row for each pair of encodings, the better one first.
-Figures pair_table(const std::vector<Group>& groups, const Comparisons& all) {
-    Figures table{{"better", "worse", "nll_less", "half", "p", "half_corrected", "p_corrected", "beyond_chance",
-                   "seeds_better", "seeds_worse", "documents", "half_seeds", "half_documents"},
-                  {},
-                  3};
-    for (std::size_t i = 0; i < groups.size(); ++i)
-        for (std::size_t j = i + 1; j < groups.size(); ++j) {
-            const std::optional<Comparison> pair = compare(groups[j], groups[i], all.spread);
-            if (!pair) continue;
-            add_row(table, groups[i].name, groups[j].name, pair->mean, pair->half(), pair->p(), Cell(), Cell(), Cell(),
-                    pair->others, pair->runs, pair->documents, half_seeds(*pair), half_documents(*pair));
-            if (const Judged* judged = all.known() ? all.find(i, j) : nullptr)
-                set(table.rows.back(), 5, judged->half, judged->p, judged->decided());
-        }
-    return table;
-}
-
-// The mean losses, and their differences from the encoding none.
-Figures losses(const std::vector<Group>& groups, const Comparisons& all) {
-    Figures figures{{"encoding", "seeds", "nll", "half", "minus_none", "half_minus", "half_documents", "more_at_4x",
-                     "half_more", "can_be_best"},
-                    {},
-                    3};
-    for (std::size_t i = 0; i < groups.size(); ++i) {
-        const Vector nll = groups[i].values(&Run::nll), farther = groups[i].values(&Run::farther);
-        const ErrorPart error = error_of_mean(nll, all.spread);
-        add_row(figures, groups[i].name, nll.size(), mean_of(nll).mean,
-                half_of(std::sqrt(error.square), static_cast<int>(error.degrees)));
-        std::vector<Cell>& row = figures.rows.back();
-        for (const Judged& one : all.with_none)
-            if (one.group == i) set(row, 4, one.difference.mean, one.half, half_documents(one.difference));
-        if (!farther.empty()) set(row, 7, mean_of(farther));
-        if (all.known()) set(row, 9, std::ranges::find(all.best, i) != all.best.end());
-    }
-    return figures;
+    return told("{} share their seeds, and so the order of the texts. The test does not pair runs of one seed: this "
+                "would narrow an interval only if their losses rose and fell together. Here their correlation is {}.",
+                counted(alike.size(), "encoding"), figure(correlation, 2));
 }
 
 // "the best is one of shaw, rope"
@@ -120,14 +80,54 @@ std::string headline(const std::vector<Group>& groups, const Comparisons& all) {
     return text("the best is ", all.best.size() == 1 ? "" : "one of ", names);
 }
 
+// The mean losses, and their differences from the encoding none.
+void add_losses(Result& result, const std::vector<Group>& groups, const Comparisons& all, const std::string& held) {
+    Figures& figures = result.table(
+        "loss",
+        told("{}, {}: nats per token, mean over the seeds and half of the 95 % interval", held, headline(groups, all)),
+        {"encoding", "seeds", "nll", "half", "minus_none", "half_minus", "half_documents", "more_at_4x", "half_more",
+         "can_be_best"},
+        3);
+    for (std::size_t i = 0; i < groups.size(); ++i) {
+        const Vector nll = groups[i].values(&Run::nll), farther = groups[i].values(&Run::farther);
+        const ErrorPart error = error_of_mean(nll, all.spread);
+        add_row(figures, groups[i].name, nll.size(), groups[i].loss(),
+                half_of(std::sqrt(error.square), static_cast<int>(error.degrees)));
+        std::vector<Cell>& row = figures.rows.back();
+        for (const Judged& one : all.with_none)
+            if (one.group == i) set(row, 4, one.difference.mean, one.half, half_documents(one.difference));
+        if (!farther.empty()) set(row, 7, mean_of(farther));
+        if (all.known()) set(row, 9, std::ranges::find(all.best, i) != all.best.end());
+    }
+}
+
+// A row for each pair of encodings, the better one first.
+void add_pairs(Result& result, const std::vector<Group>& groups, const Comparisons& all, const std::string& held) {
+    Figures& table =
+        result.table("pairs", told("{}, {}: each two encodings, the better first", held, all.decided()),
+                     {"better", "worse", "nll_less", "half", "p", "half_corrected", "p_corrected", "beyond_chance",
+                      "seeds_better", "seeds_worse", "documents", "half_seeds", "half_documents"},
+                     3);
+    for (std::size_t i = 0; i < groups.size(); ++i)
+        for (std::size_t j = i + 1; j < groups.size(); ++j) {
+            const std::optional<Comparison> pair = compare(groups[j], groups[i], all.spread);
+            if (!pair) continue;
+            add_row(table, groups[i].name, groups[j].name, pair->mean, pair->half(), pair->p(), Cell(), Cell(), Cell(),
+                    pair->others, pair->runs, pair->documents, half_seeds(*pair), half_documents(*pair));
+            if (const Judged* judged = all.known() ? all.find(i, j) : nullptr)
+                set(table.rows.back(), 5, judged->half, judged->p, judged->decided());
+        }
+}
+
 // The ranking of the encodings by loss, less that of none, with intervals. Nothing without none.
-void add_ranking(std::vector<Picture>& pictures, const std::vector<Group>& groups, const Comparisons& all,
-                 const std::string& held) {
+void add_ranking(Result& result, const std::vector<Group>& groups, const Comparisons& all, const std::string& held) {
     if (all.with_none.empty()) return;
-    Curves curves;
+    Curves curves{.references = {{"no encoding", 0}}};
+    if (all.known()) curves.interval = "95 % interval for all comparisons together";
     Series& one = curves.add("", Series::Style::points);
     const auto add = [&](const std::string& name, double mean, double half) {
-        one.add(curves.x_names.size(), mean), one.low.push_back(mean - half), one.high.push_back(mean + half);
+        const double at = static_cast<double>(curves.x_names.size());
+        all.known() ? one.add(at, mean, mean - half, mean + half) : one.add(at, mean);
         curves.x_names.push_back(name);
     };
     for (std::size_t i = 0; i < groups.size(); ++i) {
@@ -135,17 +135,14 @@ void add_ranking(std::vector<Picture>& pictures, const std::vector<Group>& group
         for (const Judged& judged : all.with_none)
             if (judged.group == i) add(groups[i].name, judged.difference.mean, judged.half);
     }
-    if (all.known())
-        curves.interval = "95 % interval for all comparisons together";
-    else
-        one.low.clear(), one.high.clear();
-    curves.references = {{"no encoding", 0}};
-    pictures.push_back({"ranking", text("Loss on ", held, ", compared with no encoding: ", headline(groups, all)),
-                        "encoding, the best first", "nats per token more than without an encoding", std::move(curves)});
+    result.pictures.push_back(
+        {"ranking", told("Loss on {}, compared with no encoding: {}", held, headline(groups, all)),
+         "encoding, the best first", "nats per token more than without an encoding", std::move(curves)});
 }
 
 // The extra cost of a row's encoding over a column's encoding.
-Picture picture_of(const std::vector<Group>& groups, const Comparisons& all) {
+void add_differences(Result& result, const std::vector<Group>& groups, const Comparisons& all) {
+    if (groups.size() < 2) return;
     HeatMap map{.blank = "the same encoding, or another number of tokens", .value_label = "nats per token"};
     for (const Group& row : groups) {
         Vector& values = map.values.emplace_back();
@@ -154,11 +151,12 @@ Picture picture_of(const std::vector<Group>& groups, const Comparisons& all) {
             values.push_back(pair ? pair->mean : std::nan(""));
         }
         map.x_names.push_back(row.name);
-        map.y_names.push_back(row.name);
     }
-    return {"differences",
-            text("Loss of a row's encoding less that of a column's: ", headline(groups, all), "; ", all.decided()),
-            "encoding", "encoding", std::move(map)};
+    map.y_names = map.x_names;
+    result.pictures.push_back(
+        {"differences",
+         told("Loss of a row's encoding less that of a column's: {}; {}", headline(groups, all), all.decided()),
+         "encoding", "encoding", std::move(map)});
 }
 
 std::string answer_of(const std::vector<Group>& groups, const Comparisons& all) {
@@ -186,36 +184,33 @@ void judge(const std::vector<Group>& groups, const std::string& name, int studie
     result.answer = answer_of(groups, all);
     result.found.push_back(spread_sentence(all.spread));
     if (std::string shared = seeds_sentence(groups); !shared.empty()) result.found.push_back(std::move(shared));
-    const std::vector<Coverage> coverage = simulate(groups, all.spread, studies, 1);
     if (all.known() && !all.pairs.empty() && all.fixed)
-        result.found.push_back(
-            text(counted(all.pairs.size(), "pair"), " of a fixed list (", list_dates, ") and ",
-                 counted(all.with_none.size(), "comparison"),
-                 " with none are judged, each kind with Bonferroni's correction, 5 % for all of it."));
+        result.found.push_back(told("{} of a fixed list ({}) and {} with none are judged, each kind with Bonferroni's "
+                                    "correction, 5 % for all of it.",
+                                    counted(all.pairs.size(), "pair"), list_dates,
+                                    counted(all.with_none.size(), "comparison")));
     result.found.push_back("Decided: " + all.decided() + ".");
-    add_ranking(result.pictures, groups, all, name);
-    if (groups.size() > 1) result.pictures.push_back(picture_of(groups, all));
-    result.tables = {
-        {"loss",
-         text(name, ", ", headline(groups, all), ": nats per token, mean over the seeds and half of the 95 % interval"),
-         losses(groups, all)},
-        {"pairs", text(name, ", ", all.decided(), ": each two encodings, the better first"), pair_table(groups, all)}};
+    add_ranking(result, groups, all, name);
+    add_differences(result, groups, all);
+    add_losses(result, groups, all, name);
+    add_pairs(result, groups, all, name);
+    const std::vector<Coverage> coverage = simulate(groups, all.spread, studies, 1);
     if (coverage.empty()) return;
-    Figures simulated{{"spread", "studies", "all_hold", "best_kept"}, {}, 3};
+    Figures& simulated = result.table("coverage",
+                                      "Simulated studies: the share in which all intervals of differences from none "
+                                      "hold, and in which the best is among those that can be",
+                                      {"spread", "studies", "all_hold", "best_kept"}, 3);
     for (const Coverage& one : coverage) add_row(simulated, one.spread, studies, one.all_hold, one.best_kept);
-    result.tables.push_back({"coverage",
-                             "Simulated studies: the share in which all intervals of differences from none "
-                             "hold, and in which the best is among those that can be",
-                             std::move(simulated)});
 }
 
 void show_others(const std::vector<Group>& groups, const std::vector<Group>& others, Result& result) {
     if (others.empty()) return;
-    Figures table{{"encoding", "trunk", "seeds", "nll", "minus_none", "half_minus", "minus_same", "half_same"}, {}, 3};
+    Figures& table =
+        result.table("beside", "Models of another size or with other windows, which are not ranked",
+                     {"encoding", "trunk", "seeds", "nll", "minus_none", "half_minus", "minus_same", "half_same"}, 3);
     const StudySpread spread = spread_of(groups);
     for (const Group& other : others) {
-        const Vector nll = other.values(&Run::nll);
-        add_row(table, other.name, other.trunk, nll.size(), mean_of(nll).mean);
+        add_row(table, other.name, other.trunk, other.runs.size(), other.loss());
         std::size_t column = 4;
         for (const std::string& spec : {std::string("none"), other.spec}) {
             const auto at = std::ranges::find(groups, spec, &Group::spec);
@@ -224,11 +219,9 @@ void show_others(const std::vector<Group>& groups, const std::vector<Group>& oth
             column += 2;
         }
     }
-    result.found.push_back(text(counted(others.size(), "row"),
-                                " of another size or other windows stand beside the ranking (table beside); their "
-                                "intervals are for one comparison each."));
-    result.tables.push_back(
-        {"beside", "Models of another size or with other windows, which are not ranked", std::move(table)});
+    result.found.push_back(told("{} of another size or other windows stand beside the ranking (table beside); their "
+                                "intervals are for one comparison each.",
+                                counted(others.size(), "row")));
 }
 
 } // namespace ordo::lab

@@ -7,7 +7,10 @@ namespace extension_file {
 
 using namespace extension;
 
-// ---- Tables and pictures ----------------------------------------------------------------------
+// The costs of the last tokens with the factor of the length.
+const Costs& last_of(const Extension& one, std::size_t method, int multiple) {
+    return one.fitted.at({method, multiple}).last;
+}
 
 const char* better_or_not(const Mean& more) {
     if (more.mean == 0 && more.half == 0) return "the same";
@@ -41,61 +44,33 @@ void add_factors(Figures& figures, const Extension& one) {
 
 // What the table of factors says to do.
 std::string advice_of(const Extension& one) {
-    const auto last = [&](std::size_t m, int multiple) -> const Costs& { return one.fitted.at({m, multiple}).last; };
+    const auto last = [&](std::size_t m) -> const Costs& { return last_of(one, m, most_multiple); };
     std::size_t best = linear;
     for (std::size_t m = 0; m < std::size(methods); ++m)
-        if (methods[m].takes_factor && last(m, most_multiple).mean() < last(best, most_multiple).mean()) best = m;
+        if (methods[m].takes_factor && last(m).mean() < last(best).mean()) best = m;
     std::string level; // methods that cost no more beyond chance
     for (std::size_t m = 0; m < std::size(methods); ++m)
-        if (methods[m].takes_factor &&
-            above(paired(last(m, most_multiple), last(best, most_multiple)).interval(), 0) != Verdict::held)
+        if (methods[m].takes_factor && above(paired(last(m), last(best)).interval(), 0) != Verdict::held)
             append(level, methods[m].name, " or ");
-    const Mean early = paired(one.greatest.at({best, 1}).last, one.fitted.at({none, 1}).last);
+    const Mean early = paired(one.greatest.at({best, 1}).last, last_of(one, none, 1));
     return told(
         "Scale by the length of the text over the trained length, with {}, and for long texts alone: texts of the "
         "trained length cost {}{} nats a token more under {} with factor {} ({}).",
         level, figure(early.mean, 2), margin(early.half), methods[best].name, most_multiple, better_or_not(early));
 }
 
-// Dynamic NTK with a cache that is filled token by token: each row has the angles of the text's length at that time.
-class Growing final : public Encoding {
-public:
-    Growing(const std::string& spec, const Dims& dims, int positions)
-        : rope_(std::move(make_encodings(spec, dims).front())) {
-        for (int length = 0; length <= positions; ++length)
-            by_length_.push_back(rope_->at_length(length, length).instead);
-    }
-    std::string spec() const override { return "growing"; }
-    void rotate(View x, const HeadRows& rows) const override {
-        for (int i = 0; i < x.rows; ++i) {
-            HeadRows one = rows;
-            one.positions = rows.positions.subspan(i, 1);
-            const Encoding* version = by_length_[static_cast<std::size_t>(rows.positions[i]) + 1].encoding.get();
-            (version ? *version : *rope_).rotate({x.row(i), 1, x.cols, x.stride}, one);
-        }
-    }
-
-private:
-    std::unique_ptr<Encoding> rope_;
-    std::vector<OwnEncoding> by_length_; // without an encoding: rope_
-};
-
-// The extra cost of the last tokens under such a cache, over angles of the whole length.
-Figures caches_of(const Extension& one, const Text& held, const Request& request) {
-    Figures figures{{"model", "of_trained", "nats_more", "half", "verdict"}, {}, 3};
-    const Model plain = Model::load(one.file.file);
-    const std::vector<tools::Document> documents = long_documents(held, plain, request.quick ? 3 : 1000);
+// The extra cost of the last tokens under a growing cache, over angles of the whole length.
+void add_caches(Figures& figures, const Extension& one, const Text& held, const Request& request) {
+    const std::vector<tools::Document> documents =
+        long_documents(held, Model::load(one.file.file), request.quick ? 3 : 1000);
     for (const int multiple : {2, 4, most_multiple}) {
         request.progress(told("{} with a cache of dynamic at {}x", one.file.name, multiple));
         const int length = multiple * one.file.context;
-        const Model growing =
-            Model::load(one.file.file, std::make_unique<Growing>(spec_of(one.file, methods[dynamic], 1),
-                                                                 blueprint_of(plain).dims(), length));
-        const AtLength mixed = measure(growing, documents, one.file.context, length);
-        const Mean more = paired(mixed.last, one.fitted.at({dynamic, multiple}).last);
+        const Model growing = load_growing(one.file, length);
+        const Mean more =
+            paired(measure(growing, documents, one.file.context, length).last, last_of(one, dynamic, multiple));
         add_row(figures, one.file.name, multiple, more, better_or_not(more));
     }
-    return figures;
 }
 
 Picture picture_of(const Extension& one, bool fitted) {
@@ -115,103 +90,92 @@ Picture picture_of(const Extension& one, bool fitted) {
             told("perplexity of the last {} tokens", one.file.context / 2), curves};
 }
 
-// ---- Expectations ------------------------------------------------------------------------------
-
 void judge(const std::vector<Extension>& all, Result& result) {
     Expectations expectations;
-    const auto expect = [&](const char* sentence, std::initializer_list<int> at, const auto& verdict) {
+    // The first costs more than the second.
+    const auto expect = [&](const char* sentence, std::initializer_list<int> at, const auto& over, const auto& under) {
         Judgement& cases = expectations.expect(sentence);
         for (const Extension& one : all)
-            for (const int multiple : at) cases.add(verdict(one, multiple), told("{} at {}x", one.file.name, multiple));
+            for (const int multiple : at)
+                cases.add(above(paired(over(one, multiple), under(one, multiple)).interval(), 0),
+                          told("{} at {}x", one.file.name, multiple));
     };
-    const auto cheaper = [](std::size_t method) { // than linear
-        return [method](const Extension& one, int multiple) {
-            return below(
-                paired(one.fitted.at({method, multiple}).last, one.fitted.at({linear, multiple}).last).interval(), 0);
-        };
+    const auto fitted = [](std::size_t method) {
+        return [method](const Extension& one, int multiple) { return last_of(one, method, multiple); };
     };
-    const auto dearer = [](const AtLength& over, const AtLength& under) {
-        return above(paired(over.last, under.last).interval(), 0);
-    };
-    expect("Without scaling the last tokens cost more at 2, 4 and 8 times the trained length than at it.", {2, 4, 8},
-           [&](const Extension& one, int multiple) {
-               return dearer(one.fitted.at({none, multiple}), one.fitted.at({none, 1}));
-           });
+    const auto unscaled = [](const Extension& one, int) { return last_of(one, none, 1); };
+    const std::initializer_list<int> longer = {2, 4, 8};
+    expect("Without scaling the last tokens cost more at 2, 4 and 8 times the trained length than at it.", longer,
+           fitted(none), unscaled);
     expect("ntk with the factor of the length costs less than linear, at each length beyond the trained one: it keeps "
            "the fast pairs, on which the weights rely (bloc97 2023).",
-           {2, 4, 8}, cheaper(ntk));
+           longer, fitted(linear), fitted(ntk));
     expect("yarn with the factor of the length costs less than linear, at each length beyond the trained one (Peng et "
            "al. 2023).",
-           {2, 4, 8}, cheaper(yarn));
-    expect("At the trained length itself, linear scaling by 8 costs more than no scaling.", {1},
-           [&](const Extension& one, int) {
-               return dearer(one.greatest.at({linear, 1}), one.fitted.at({none, 1}));
-           });
+           longer, fitted(linear), fitted(yarn));
+    expect(
+        "At the trained length itself, linear scaling by 8 costs more than no scaling.", {1},
+        [](const Extension& one, int multiple) {
+            return one.greatest.at({linear, multiple}).last;
+        },
+        unscaled);
     expect("Without training, p-RoPE costs more than no scaling at the trained length: training gave its slowest pairs "
            "a position.",
-           {1}, [&](const Extension& one, int) {
-               return dearer(one.fitted.at({p_rope, 1}), one.fitted.at({none, 1}));
-           });
+           {1}, fitted(p_rope), unscaled);
     expectations.write_to(result);
 }
 
 // The methods at a length, the best first.
 std::string ranking_of(const Extension& one, int multiple) {
-    const auto last = [&](std::size_t m) -> const Costs& { return one.fitted.at({m, multiple}).last; };
     Vector means;
-    for (std::size_t m = 0; m < std::size(methods); ++m) means.push_back(last(m).mean());
+    for (std::size_t m = 0; m < std::size(methods); ++m) means.push_back(last_of(one, m, multiple).mean());
     const std::vector<std::size_t> order = ranked(means);
     std::string ranking;
     for (const std::size_t m : order) append(ranking, told("{} {}", methods[m].name, figure(std::exp(means[m]), 4)));
-    const Mean ahead = paired(last(order[1]), last(order[0]));
+    const Mean ahead = paired(last_of(one, order[1], multiple), last_of(one, order[0], multiple));
     return told("{} at {}x, perplexity of the last tokens: {}. The first is ahead of the second by {}{} nats ({}).",
                 one.file.name, multiple, ranking, figure(ahead.mean, 2), margin(ahead.half, 2),
                 name_of(above(ahead.interval(), 0)));
 }
 
-// ---- The experiment ---------------------------------------------------------------------------
-
 Result run(const Request& request) {
     const Text held = held_out(request);
     Result result;
+    Figures &factors =
+                result.table("factors", "Perplexity of the last tokens by method and factor, at 1 to 8 trained lengths",
+                             {"model", "method", "factor", "1x", "2x", "4x", "8x"}, 1),
+            &caches =
+                result.table("caches", "Dynamic NTK with keys that were cached at earlier lengths: the extra cost",
+                             {"model", "of_trained", "nats_more", "half", "verdict"}, 3),
+            &lengths = result.table(
+                "lengths", "Perplexity by length and method, and the extra cost of the last tokens over no scaling",
+                {"model", "method", "factor", "of_trained", "ppl_last", "ppl_whole", "nats_over_none", "half",
+                 "verdict"},
+                3);
     std::vector<Extension> all;
-    Figures figures{
-        {"model", "method", "factor", "of_trained", "ppl_last", "ppl_whole", "nats_over_none", "half", "verdict"},
-        {},
-        3};
-    Figures factors{{"model", "method", "factor", "1x", "2x", "4x", "8x"}, {}, 1};
     for (const Trained& file : rotary_models(request)) {
-        all.push_back(measure_file(file, held, request));
-        add_rows(figures, all.back());
-        add_factors(factors, all.back());
-        for (const bool fitted : {true, false}) result.pictures.push_back(picture_of(all.back(), fitted));
-        for (const int multiple : {2, 8}) result.found.push_back(ranking_of(all.back(), multiple));
+        const Extension& one = all.emplace_back(measure_file(file, held, request));
+        add_rows(lengths, one);
+        add_factors(factors, one);
+        for (const bool fitted : {true, false}) result.pictures.push_back(picture_of(one, fitted));
+        for (const int multiple : {2, 8}) result.found.push_back(ranking_of(one, multiple));
     }
     judge(all, result);
-    Figures caches = caches_of(all[0], held, request);
+    add_caches(caches, all[0], held, request);
     result.answer = told("Without scaling, perplexity rises from {} to {} at {} times the trained length. {} {}",
-                         figure(std::exp(all[0].fitted.at({none, 1}).last.mean())),
-                         figure(std::exp(all[0].fitted.at({none, most_multiple}).last.mean())), most_multiple,
+                         figure(std::exp(last_of(all[0], none, 1).mean())),
+                         figure(std::exp(last_of(all[0], none, most_multiple).mean())), most_multiple,
                          ranking_of(all[0], most_multiple), advice_of(all[0]));
-    result.tables = {
-        {"factors", "Perplexity of the last tokens by method and factor, at 1 to 8 trained lengths",
-         std::move(factors)},
-        {"caches", "Dynamic NTK with keys that were cached at earlier lengths: the extra cost", std::move(caches)},
-        {"lengths", "Perplexity by length and method, and the extra cost of the last tokens over no scaling",
-         std::move(figures)}};
-    result.notes = {told("factor: \"of the length\" is the window over the trained length, and 8 is the same at every "
-                         "length. dynamic "
-                         "(factor 2) follows the length by itself. p-rope (keep=0.75: the slowest quarter of the pairs "
-                         "does not rotate) "
-                         "has no factor. Text: {}.",
-                         held.name),
-                    "ppl_last is of the same tokens at every length, each with at least half a trained length before "
-                    "it. ppl_whole is "
-                    "of disjoint windows; at short lengths, more of their tokens have little text before them.",
-                    told("half is half of the 95 % interval of the difference on the same tokens, Student's over {} "
-                         "documents. One model "
-                         "and one text say nothing about others.",
-                         all[0].fitted.begin()->second.last.sums.size())};
+    result.notes = {
+        told("factor: \"of the length\" is the window over the trained length, and 8 is the same at every length. "
+             "dynamic (factor 2) follows the length by itself. p-rope (keep=0.75: the slowest quarter of the pairs "
+             "does not rotate) has no factor. Text: {}.",
+             held.name),
+        "ppl_last is of the same tokens at every length, each with at least half a trained length before it. ppl_whole "
+        "is of disjoint windows; at short lengths, more of their tokens have little text before them.",
+        told("half is half of the 95 % interval of the difference on the same tokens, Student's over {} documents. One "
+             "model and one text say nothing about others.",
+             last_of(all[0], none, 1).sums.size())};
     return result;
 }
 
@@ -223,8 +187,8 @@ const Experiment extension_experiment{
     .details =
         "Perplexity of the shipped RoPE weights at 1 to 8 times their trained length: without scaling, and with "
         "linear, ntk, yarn, Llama 3's scaling, dynamic and p-RoPE, on the same tokens, with intervals over documents. "
-        "Chen et al. 2023, "
-        "arXiv 2306.15595; bloc97 2023; Peng et al. 2023, arXiv 2309.00071; Barbero et al. 2024, arXiv 2410.06205.",
+        "Chen et al. 2023, arXiv 2306.15595; bloc97 2023; Peng et al. 2023, arXiv 2309.00071; Barbero et al. 2024, "
+        "arXiv 2410.06205.",
     .options = {"model", "corpus"},
     .seconds = {70, 25},
     .run = extension_file::run};

@@ -13,6 +13,29 @@ Costs by_document(const Vector& values, const std::vector<int>& documents) {
     return out;
 }
 
+// Each row has the angles of the text's length at that time.
+class Growing final : public Encoding {
+public:
+    Growing(const std::string& spec, const Dims& dims, int positions)
+        : rope_(std::move(make_encodings(spec, dims).front())) {
+        for (int length = 0; length <= positions; ++length)
+            by_length_.push_back(rope_->at_length(length, length).instead);
+    }
+    std::string spec() const override { return "growing"; }
+    void rotate(View x, const HeadRows& rows) const override {
+        for (int i = 0; i < x.rows; ++i) {
+            HeadRows one = rows;
+            one.positions = rows.positions.subspan(i, 1);
+            const Encoding* version = by_length_[static_cast<std::size_t>(rows.positions[i]) + 1].encoding.get();
+            (version ? *version : *rope_).rotate({x.row(i), 1, x.cols, x.stride}, one);
+        }
+    }
+
+private:
+    std::unique_ptr<Encoding> rope_;
+    std::vector<OwnEncoding> by_length_; // without an encoding: rope_
+};
+
 } // namespace
 
 std::string spec_of(const Trained& file, const Method& method, int factor) {
@@ -35,6 +58,11 @@ Model load(const Trained& file, const Method& method, int factor) {
     options.encoding = spec_of(file, method, factor);
     options.force_encoding = true;
     return Model::load(file.file, options);
+}
+
+Model load_growing(const Trained& file, int length) {
+    const Dims dims = blueprint_of(Model::load(file.file)).dims();
+    return Model::load(file.file, std::make_unique<Growing>(spec_of(file, methods[dynamic], 1), dims, length));
 }
 
 std::vector<tools::Document> long_documents(const Text& held, const Model& model, std::size_t most) {

@@ -52,6 +52,8 @@ std::vector<Trained> rotary_models(const Request& request, bool others_too = fal
 std::string spec_of(const Trained& file, const Method& method, int factor);
 // The file with it.
 Model load(const Trained& file, const Method& method, int factor);
+// The file with dynamic NTK and keys that are cached one by one, for texts up to a length.
+Model load_growing(const Trained& file, int length);
 // The documents with at least the longest length, at most `most`. Throws Error(usage) if they are fewer than two.
 std::vector<tools::Document> long_documents(const Text& held, const Model& model, std::size_t most);
 AtLength measure(const Model& model, std::span<const tools::Document> documents, int trained, int length);

@@ -23,6 +23,11 @@ inline std::vector<double> column_of(const Table& table, std::size_t column) {
     return out;
 }
 
+// The frequency of each pair of rope, or of rope with parameters, in radians per position.
+inline std::vector<double> rope_frequencies(int d_head, std::string_view spec = "rope") {
+    return column_of(LooseEncoding(std::string(spec), dims_of(d_head)).table(1, "frequency"), 1);
+}
+
 // ALiBi's slope of each head.
 inline std::vector<double> alibi_slopes(int heads) {
     return column_of(LooseEncoding("alibi", dims_of(8, heads)).table(1, "slopes"), 1);

@@ -8,22 +8,21 @@
 namespace ordo::lab {
 namespace word_order_file {
 
-NamedFigures table_of(const char* name, const char* title, std::initializer_list<Field> fields,
-                      const std::vector<WordRow>& rows, const WordLines& lines) {
-    NamedFigures out{name, title, {{"model"}, {}, 4}};
+void add_answers(Result& result, const char* name, const char* title, std::initializer_list<Field> fields,
+                 const std::vector<WordRow>& rows, const WordLines& lines) {
+    Figures& figures = result.table(name, title, {"model"}, 4);
     for (const Field& field : fields)
-        for (const char* part : {"", "_low", "_high"}) out.figures.columns.push_back(std::string(field.name) + part);
+        for (const char* part : {"", "_low", "_high"}) figures.columns.push_back(std::string(field.name) + part);
     const auto add = [&](const std::string& label, const std::vector<Answers>& answers) {
         std::vector<Share> shares;
         for (const Field& field : fields) shares.push_back(over_seeds(answers, field));
-        add_row(out.figures, label, shares);
+        add_row(figures, label, shares);
     };
     for (const WordRow& row : rows) add(row.encoding, row.trained);
     add("(untrained)", lines.untrained);
     add("(uniform)", {lines.uniform});
     add("(unigram)", {lines.unigram});
     add("(corpus by heart)", {lines.conditional});
-    return out;
 }
 
 Names names_of(const std::vector<WordRow>& rows) {
@@ -87,40 +86,33 @@ Picture published_picture(const std::vector<WordRow>& rows, const WordLines& lin
             "prompt", "Jensen-Shannon distance from the words after \"is\"", std::move(curves)};
 }
 
-NamedFigures chase_table(const std::vector<WordRow>& rows) {
-    NamedFigures out{
+void add_chase(Result& result, const std::vector<WordRow>& rows) {
+    Figures& figures = result.table(
         "order",
-        told(
-            "Who hunts whom: share of correct answers on pairs that were not trained, with one layer ({}) and with two "
-            "({}), and the largest change of a word's probability when the two animals change places",
-            accuracies_of(rows, 0), accuracies_of(rows, 1)),
-        {{"model", "accuracy_1", "accuracy_low_1", "accuracy_high_1", "most_change_1", "accuracy_2", "accuracy_low_2",
-          "accuracy_high_2", "most_change_2"},
-         {},
-         4}};
+        told("Who hunts whom: share of correct answers on pairs that were not trained, with one layer ({}) and with "
+             "two ({}), and the largest change of a word's probability when the two animals change places",
+             accuracies_of(rows, 0), accuracies_of(rows, 1)),
+        {"model", "accuracy_1", "accuracy_low_1", "accuracy_high_1", "most_change_1", "accuracy_2", "accuracy_low_2",
+         "accuracy_high_2", "most_change_2"},
+        4);
     const auto change = [](const std::vector<Chase>& chases) {
-        double most = 0;
-        for (const Chase& chase : chases) most = std::max(most, chase.change);
-        return most;
+        return std::ranges::max(chases, {}, &Chase::change).change;
     };
     for (const WordRow& row : rows)
-        add_row(out.figures, row.encoding, accuracy_of(row.chase[0]), change(row.chase[0]), accuracy_of(row.chase[1]),
+        add_row(figures, row.encoding, accuracy_of(row.chase[0]), change(row.chase[0]), accuracy_of(row.chase[1]),
                 change(row.chase[1]));
-    return out;
 }
 
 const std::vector<std::string> notes{
     "js_food_is and js_good_is are the distances of the model's next word after the prompt from the words after \"is\" "
     "anywhere in the corpus, js_to_conditional from the next words in sentences with the same beginning: square roots "
-    "of "
-    "the Jensen-Shannon divergence in nats, at most 0.8326. _low and _high are the 95 % interval of the mean over "
+    "of the Jensen-Shannon divergence in nats, at most 0.8326. _low and _high are the 95 % interval of the mean over "
     "seeds.",
     "js_food_is cannot rank encodings: a model that ignores \"food\" and predicts the words after \"is\" would have 0, "
     "and a model that knows each sentence has the distance of the corpus. Nor can js_good_is: if no sentence begins "
     "with \"good is\", training says nothing about the next word, and an untrained network has a large distance, too.",
     "p_food_next: if the corpus goes on with another word there, the correct answer is 0, not a high one. Questions "
-    "with "
-    "words that a corpus lacks are empty.",
+    "with words that a corpus lacks are empty.",
     study_data::beside(),
     "Table order: _1 and _2 are models of one layer and of two; most_change is the largest over all seeds.",
     "Each model has attention of eight heads and a gated feed-forward layer, d_model 64. The published model has "
@@ -131,10 +123,10 @@ Result run(const Request& request) {
     const std::vector<WordRow> rows = train_all(plan, request);
     const WordLines lines = lines_of(plan, rows);
     Result result;
-    result.tables = {table_of("published", "The three published questions", {food_is, good_is, food_next}, rows, lines),
-                     table_of("fuller", "The same places, compared with the corpus itself",
-                              {truth, right_next, in_place, loss}, rows, lines),
-                     chase_table(rows)};
+    add_answers(result, "published", "The three published questions", {food_is, good_is, food_next}, rows, lines);
+    add_answers(result, "fuller", "The same places, compared with the corpus itself",
+                {truth, right_next, in_place, loss}, rows, lines);
+    add_chase(result, rows);
     result.pictures = {order_picture(rows), published_picture(rows, lines)};
     // Judged by intervals, as the expectations are.
     std::size_t told_apart[model_depths] = {};

@@ -9,22 +9,12 @@ namespace {
 
 constexpr double none = std::numeric_limits<double>::quiet_NaN();
 
-// The distribution of the word after this beginning of a sentence.
-Distribution next_word(Session& session, std::span<const Token> beginning) {
-    std::vector<Token> tokens{0};
-    tokens.insert(tokens.end(), beginning.begin(), beginning.end());
-    session.rewind(0);
-    return softmax(session.feed(tokens));
-}
-
 double js_or_none(const Distribution& p, const Distribution& q) {
     return p.empty() || q.empty() ? none : js_distance(p, q);
 }
 double probability(const Distribution& p, Token word) {
     return p.empty() || word < 0 ? none : p[word];
 }
-
-constexpr const char* prompt_words[] = {"food", "is", "good", "carbohydrates", "are"};
 
 // next(beginning) is a Distribution.
 template <class Next>
@@ -78,7 +68,12 @@ Answers answers_of(const WordCorpus& corpus, const Prompts& prompts) {
 }
 Answers answers_of(const WordCorpus& corpus, const Prompts& prompts, const Model& model) {
     Session session = small_session(model, static_cast<int>(corpus.longest) + 1);
-    return ask(corpus, prompts, [&session](std::span<const Token> beginning) { return next_word(session, beginning); });
+    return ask(corpus, prompts, [&session](std::span<const Token> beginning) {
+        std::vector<Token> tokens{0};
+        tokens.insert(tokens.end(), beginning.begin(), beginning.end());
+        session.rewind(0);
+        return softmax(session.feed(tokens));
+    });
 }
 
 Recipe corpus_recipe(const WordCorpus& corpus, int steps) {
@@ -96,82 +91,6 @@ Recipe corpus_recipe(const WordCorpus& corpus, int steps) {
     return r;
 }
 
-// ---- Who hunts whom ---------------------------------------------------------------------------
-
-namespace {
-
-constexpr int animals = 10;
-constexpr Token chases = animals + 1, hunter = animals + 2, prey = animals + 3; // 0 starts, 1 .. 10 are animals
-constexpr std::size_t chase_length = 6;                                         // of a sentence with its start
-
-struct Pair {
-    Token first, second;
-};
-
-// All unordered pairs; the first chase_kept are not trained on.
-std::vector<Pair> shuffled_pairs(std::uint64_t seed) {
-    std::vector<Pair> pairs;
-    for (Token a = 1; a <= animals; ++a)
-        for (Token b = a + 1; b <= animals; ++b) pairs.push_back({a, b});
-    const Random random(seed, 0xca7);
-    shuffle_forward(std::span(pairs), [&](std::size_t i, std::size_t n) { return random.below(i, n); });
-    return pairs;
-}
-
-std::array<Token, chase_length> sentence_of(Token first, Token second, Token question) {
-    return {0, first, chases, second, question, question == hunter ? first : second};
-}
-
-} // namespace
-
-Recipe chase_recipe(int layers, int steps) {
-    constexpr int length = chase_length - 1;
-    Recipe r{.trunk = small_trunk(prey + 1, length, layers, 8, 64),
-             .batch = 48,
-             .length = length,
-             .steps = steps,
-             .lr = 2e-3};
-    r.draw_each([](std::uint64_t seed, std::uint64_t number, std::span<Token> tokens, std::span<Token> targets) {
-        const std::vector<Pair> pairs = shuffled_pairs(seed);
-        const Random random(seed, 0xd06);
-        const Pair pair = pairs[chase_kept + random.below(2 * number, pairs.size() - chase_kept)];
-        const std::uint64_t kind = random.below(2 * number + 1, 4);
-        const Token question = kind < 2 ? hunter : prey;
-        const auto sentence = kind % 2 == 0 ? sentence_of(pair.first, pair.second, question)
-                                            : sentence_of(pair.second, pair.first, question);
-        std::copy_n(sentence.begin(), length, tokens.begin());
-        std::copy_n(sentence.begin() + 1, length, targets.begin());
-    });
-    return r;
-}
-
-Chase ask_chase(const Model& model, std::uint64_t seed) {
-    Session session = small_session(model, chase_length - 1);
-    const auto ask = [&session](Token first, Token second, Token question) {
-        const auto sentence = sentence_of(first, second, question);
-        session.rewind(0);
-        return softmax(session.feed(std::span(sentence).first(chase_length - 1)));
-    };
-    const std::vector<Pair> pairs = shuffled_pairs(seed);
-    Chase result;
-    int right = 0;
-    for (std::size_t i = 0; i < chase_kept; ++i)
-        for (const Token question : {hunter, prey}) {
-            const auto [a, b] = pairs[i];
-            const Distribution ab = ask(a, b, question), ba = ask(b, a, question);
-            const double difference_ab = probability(ab, a) - probability(ab, b),
-                         difference_ba = probability(ba, a) - probability(ba, b);
-            right += (question == hunter ? difference_ab : -difference_ab) > 0;
-            right += (question == hunter ? -difference_ba : difference_ba) > 0;
-            for (std::size_t word = 0; word < ab.size(); ++word)
-                result.change = std::max(result.change, std::abs(ab[word] - ba[word]));
-        }
-    result.accuracy = right / (4.0 * chase_kept);
-    return result;
-}
-
-// ---- The answers of several seeds, and the expectations ----------------------------------------
-
 Share over_seeds(const std::vector<Answers>& answers, const Field& field) {
     std::vector<double> values;
     for (const Answers& one : answers) values.push_back(one.*field.value);
@@ -180,12 +99,6 @@ Share over_seeds(const std::vector<Answers>& answers, const Field& field) {
     if (std::isnan(values[0])) return {values[0], {}};
     const Share share = share_of(values);
     return {share.mean * field.largest, {share.interval.low * field.largest, share.interval.high * field.largest}};
-}
-
-Share accuracy_of(const std::vector<Chase>& seeds) {
-    Vector values;
-    for (const Chase& chase : seeds) values.push_back(chase.accuracy);
-    return share_of(values, 4.0 * chase_kept);
 }
 
 Expectations expectations_of(const std::vector<WordRow>& rows, const WordLines& lines) {

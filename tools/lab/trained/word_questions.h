@@ -4,6 +4,7 @@
 
 #include "tools/lab/study/grid.h"
 #include "tools/lab/study/prelude.h"
+#include "tools/lab/trained/chase.h"
 #include "tools/lab/trained/word_corpus.h"
 
 namespace ordo::lab {
@@ -36,19 +37,6 @@ Answers answers_of(const WordCorpus& corpus, const Prompts& prompts, const Model
 
 // One layer of eight narrow heads. Each step uses the whole corpus if it is small.
 Recipe corpus_recipe(const WordCorpus& corpus, int steps);
-
-// ---- Who hunts whom ---------------------------------------------------------------------------
-
-// Sentences "cat chases mouse hunter cat" and "cat chases mouse prey mouse" over all ordered pairs of ten animals. A
-// seed holds out some pairs, in both orders, for the questions.
-struct Chase {
-    double accuracy = 0; // how often the correct one of the two is likelier
-    double change = 0;   // the largest change of any word's probability when the two are swapped
-};
-inline constexpr int chase_kept = 11; // of the 45 pairs
-
-Recipe chase_recipe(int layers, int steps);
-Chase ask_chase(const Model& model, std::uint64_t seed);
 
 // ---- The answers of several seeds, with intervals, and the expectations ------------------------
 
@@ -84,7 +72,6 @@ inline const Field food_is{"js_food_is", &Answers::food_is, largest_distance},
 
 // The mean over the seeds, and its 95 % interval within the possible range.
 Share over_seeds(const std::vector<Answers>& answers, const Field& field);
-Share accuracy_of(const std::vector<Chase>& chases);
 
 // Each expectation with the models that miss it and the models for which the interval over the seeds is undecided.
 Expectations expectations_of(const std::vector<WordRow>& rows, const WordLines& lines);
