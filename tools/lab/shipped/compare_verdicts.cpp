@@ -140,8 +140,8 @@ void add_ranking(std::vector<Picture>& pictures, const std::vector<Group>& group
     else
         one.low.clear(), one.high.clear();
     curves.references = {{"no encoding", 0}};
-    pictures.push_back({"ranking", text("Loss on ", held, ", compared with no encoding: ", headline(groups, all)),
-                        "encoding, the best first", "nats per token more than without an encoding", std::move(curves)});
+    pictures.push_back({"ranking", text("Loss on ", held, ", compared with no encoding"), "encoding, the best first",
+                        "nats per token more than without an encoding", std::move(curves)});
 }
 
 // The extra cost of a row's encoding over a column's encoding.
@@ -162,13 +162,19 @@ Picture picture_of(const std::vector<Group>& groups, const Comparisons& all) {
 }
 
 std::string answer_of(const std::vector<Group>& groups, const Comparisons& all) {
+    constexpr std::size_t few_names = 6; // the picture has all
     std::string out = headline(groups, all), ahead, behind, pairs;
+    std::size_t better = 0;
     out[0] = out[0] == 'o' ? 'O' : 'T';
     if (groups.size() == 1) return out + ", so nothing can be compared.";
     if (!all.known()) return out + ". Each encoding has one seed, so chance alone could explain the differences.";
     out += " (95 %, Hsu's comparison with the best).";
     for (const Judged& one : all.with_none)
-        if (one.decided()) append(one.difference.mean < 0 ? ahead : behind, groups[one.group].name);
+        if (one.decided()) {
+            append(one.difference.mean < 0 ? ahead : behind, groups[one.group].name);
+            better += one.difference.mean < 0;
+        }
+    if (better > few_names) ahead = text(better, " of ", all.with_none.size());
     for (const Judged& one : all.pairs)
         if (one.decided()) append(pairs, text(groups[one.group].name, " than ", groups[one.other].name));
     if (all.with_none.empty())
