@@ -45,7 +45,7 @@ code { background: var(--box); padding: 0 .2em; }
   text-decoration: none; }
 .card:hover { border-color: var(--link); } .card h3 { margin: .2rem 0; font-size: 1rem; color: var(--link); }
 .card p { margin: 0; font-size: 14px; line-height: 1.4; }
-.card svg { width: 100%; aspect-ratio: 16 / 10; background: #fff; }
+.card svg { width: 100%; aspect-ratio: 16 / 10; }
 .answer { background: var(--answer); padding: .8rem 1rem; font-size: 1.1rem; }
 figure { margin: 1.5rem 0; } .picture { overflow-x: auto; }
 .picture svg { width: 100%; min-width: 640px; }
