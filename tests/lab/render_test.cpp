@@ -305,6 +305,21 @@ TEST(LabSvg, TextStaysText) {
     EXPECT_FALSE(has(svg, "<title><title>")); // a page has the picture's title as text
 }
 
+// Each grey that is dark on white or light on white has a rule for a dark theme.
+TEST(LabSvg, GreysHaveADarkTheme) {
+    const std::string svg =
+        lab::svg_of({"p", "p", "x", "y", Curves{.series = {{.label = "a", .x = {1, 2}, .y = {1, 2}}}}});
+    std::size_t greys = 0;
+    for (const char* part : {"fill", "stroke"})
+        for (std::size_t at = 0; (at = svg.find(std::string(" ") + part + "=\"#", at)) != svg.npos; ++at) {
+            const std::string color = svg.substr(svg.find('#', at), 7);
+            if (color.substr(1, 2) != color.substr(3, 2) || color.substr(1, 2) != color.substr(5, 2)) continue;
+            ++greys;
+            EXPECT_TRUE(has(svg, std::string("[") + part + "=\"" + color + "\"]")) << color;
+        }
+    EXPECT_GT(greys, 5u);
+}
+
 // A band around a line, a stroke for each separate point.
 TEST(LabSvg, IntervalsOfPointsAreStrokes) {
     Series series{.label = "s", .x = {1, 2}, .y = {1, 2}, .low = {0, 1}, .high = {2, 3}};
@@ -316,11 +331,11 @@ TEST(LabSvg, IntervalsOfPointsAreStrokes) {
     EXPECT_TRUE(has_band(Series::Style::line_points));
 }
 
-TEST(LabSvg, SmallMapsHaveTheirNumbersAndSayWhatIsWhite) {
+TEST(LabSvg, SmallMapsHaveTheirNumbersAndSayWhyCellsAreBlank) {
     HeatMap map{.values = {{1.5, NAN}, {3, 4}}, .blank = "refused", .diverging = false};
     const auto svg = [&] { return lab::svg_of({"m", "m", "x", "y", map}); };
     EXPECT_TRUE(has(svg(), ">1.5</text>"));
-    EXPECT_TRUE(has(svg(), ">white: refused</text>"));
+    EXPECT_TRUE(has(svg(), ">blank: refused</text>"));
     EXPECT_FALSE(has(svg(), "nan"));
     EXPECT_TRUE(has(lab::draw({"m", "m", "x", "y", map}, {}), "blank: refused"));
     map.values[0][1] = 2;

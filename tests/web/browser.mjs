@@ -38,7 +38,8 @@ const ready = {
   write: `/^Finished/.test(document.querySelector('#write .status').textContent)`,
   proof: `!document.querySelector('.proof').hidden`,
   attention: `document.querySelectorAll('#attention tbody tr').length > 2`,
-  encoding: `document.querySelectorAll('#encoding canvas').length === 3`,
+  encoding: `document.querySelectorAll('#encoding canvas').length > 2 &&
+    !document.querySelector('.pictures[aria-busy=true]')`,
   order: `/^In this pair, the order changes/.test(document.querySelector('#order .status').textContent)`,
 };
 
@@ -52,6 +53,8 @@ function faults() {
     if (!hidden && box.width && box.right > width + 1)
       found.push(`too wide: ${part.tagName} ${part.className} ${part.textContent.slice(0, 40)}`);
   }
+  for (const frame of view.querySelectorAll('.wide'))
+    if (frame.scrollWidth > frame.clientWidth) found.push(`a table of ${frame.scrollWidth} in ${frame.clientWidth}`);
   for (const control of view.querySelectorAll('input:not([type=hidden]), textarea, select'))
     if (!control.labels?.length || !control.labels[0].textContent.trim()) found.push(`no label: ${control.name}`);
   for (const button of view.querySelectorAll('button, [role=radio]'))

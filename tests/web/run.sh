@@ -9,6 +9,9 @@ build=$1
 mkdir "$SCRATCH/malformed" || exit 1
 ORDO_MALFORMED=$SCRATCH/malformed "$build/ordo_tests" --gtest_brief=1 \
     --gtest_filter=MalformedFiles.AreRefusedAsTheManifestSays >"$SCRATCH/log" 2>&1 || { cat "$SCRATCH/log"; exit 1; }
+make -s WEB="$SCRATCH/hosted" WEB_URL=https://example.org/ordo/ "$SCRATCH/hosted/index.html" &&
+    grep -q '"og:image" content="https://example.org/ordo/page.png"' "$SCRATCH/hosted/index.html" ||
+    { echo "the page: expected the address of its picture"; exit 1; }
 cp -r build/web "$SCRATCH/web" || exit 1
 echo '{"type": "module"}' >"$SCRATCH/web/package.json"
 {

@@ -53,7 +53,13 @@ $(WEB)/ordo.js: $(WEB_OBJECTS)
 	$(Q)$(web_env) $(EMXX) $(WEB_LINK) $^ -o $@
 -include $(WEB_OBJECTS:.o=.d) build/wasm/precompiled.d
 
-web_site := $(wildcard tools/web/*.html tools/web/*.js tools/web/*.css)
+web_site := $(wildcard tools/web/*.js tools/web/*.css)
+# The address that the page will have, with a slash at its end. Previews of a link need it to find their picture.
+WEB_URL ?=
+$(WEB)/index.html: tools/web/index.html
+	@mkdir -p $(@D)
+	@sed 's|content="page.png"|content="$(WEB_URL)page.png"|' $< >$@
+.PHONY: $(WEB)/index.html
 web_weights := $(wildcard weights/*.safetensors)
 $(WEB)/models.json: tools/scripts/web_models.mjs $(web_weights)
 	@rm -rf $(@D)/weights && mkdir -p $(@D)/weights
@@ -62,8 +68,8 @@ $(WEB)/models.json: tools/scripts/web_models.mjs $(web_weights)
 
 web: ## build/web: Ordo as a static site, whose engine runs in the browser; needs emscripten
 	$(call needs,$(EMXX),emscripten nodejs nlohmann-json3-dev)
-	@$(MAKE) $(WEB)/ordo.js $(WEB)/models.json
-	@rm -f $(filter-out $(WEB)/ordo.js,$(wildcard $(WEB)/*.html $(WEB)/*.js $(WEB)/*.css))
+	@$(MAKE) $(WEB)/ordo.js $(WEB)/models.json $(WEB)/index.html
+	@rm -f $(filter-out $(WEB)/ordo.js,$(wildcard $(WEB)/*.js $(WEB)/*.css))
 	@cp $(web_site) tools/web/page.png weights/heldout.txt $(WEB)
 	@cp tools/lab/questions.md $(WEB)/questions.txt
 	@echo "$(WEB): a static site; to look at it: python3 -m http.server -d $(WEB)"

@@ -86,8 +86,8 @@ function ticks(low, high, count) { // round numbers
 }
 
 // Returns the scales of x and y, and the place of the picture. y1 is on top.
-function axes(pen, width, height, [x0, x1], [y0, y1], x_title, y_title, lines) {
-  const left = 58, right = 12, top = 10, bottom = 44, w = width - left - right, h = height - top - bottom;
+function axes(pen, width, height, [x0, x1], [y0, y1], x_title, y_title, lines, { top = 10, right = 12 } = {}) {
+  const left = 58, bottom = 44, w = width - left - right, h = height - top - bottom;
   const x = (v) => left + (v - x0) / (x1 - x0 || 1) * w, y = (v) => top + (y1 - v) / (y1 - y0 || 1) * h;
   pen.textAlign = 'right';
   for (const v of ticks(Math.min(y0, y1), Math.max(y0, y1), 5)) {
@@ -109,18 +109,20 @@ export function heat(canvas, rows, cols, at, shade, x_title, y_title, { height =
   pen.strokeRect(left, top, w, h);
 }
 
-// lines: [{points: [[x, y]], tint}], and if wanted width, alpha, dots and a name at the end. mark: the trained length.
+// lines: [{points: [[x, y]], tint}], and if wanted width, alpha, dots and a name at the right. mark: the trained length,
+// named above the plot. No line crosses a name.
 export function curves(canvas, lines, x_title, y_title, { height = 320, mark } = {}) {
   const [pen, width] = sheet(canvas, height), range = (i) => {
     const all = lines.flatMap(({ points }) => points.map((point) => point[i])).filter(Number.isFinite);
     return [Math.min(...all), Math.max(...all)];
   };
-  const [y0, y1] = range(1), flat = y0 === y1 ? 1 : 0;
-  const [x, y] = axes(pen, width, height, range(0), [y0 - flat, y1 + flat], x_title, y_title, true);
+  const [y0, y1] = range(1), flat = y0 === y1 ? 1 : 0, top = mark ? 24 : 10, names = [];
+  const right = 12 + Math.max(...lines.map(({ name }) => name ? pen.measureText(name).width : 0));
+  const [x, y] = axes(pen, width, height, range(0), [y0 - flat, y1 + flat], x_title, y_title, true, { top, right });
   if (mark) {
-    Object.assign(pen, { textAlign: 'left', fillStyle: colour('--past') });
-    pen.fillRect(x(mark), 10, 1.5, height - 54);
-    pen.fillText(`trained on ${mark} tokens`, x(mark) + 6, 18);
+    Object.assign(pen, { textAlign: 'center', fillStyle: colour('--past') });
+    pen.fillRect(x(mark), top, 1.5, height - top - 44);
+    pen.fillText(`trained on ${mark} tokens`, x(mark), 12);
   }
   for (const { points, tint, width: lineWidth = 2, alpha: globalAlpha = 1, dots, name } of lines) {
     const shown = points.filter(([, v]) => Number.isFinite(v)).map(([px, py]) => [x(px), y(py)]);
@@ -129,9 +131,13 @@ export function curves(canvas, lines, x_title, y_title, { height = 320, mark } =
     for (const point of shown) pen.lineTo(...point);
     pen.stroke();
     if (dots) for (const [px, py] of shown) pen.fillRect(px - 2.5, py - 2.5, 5, 5);
-    pen.textAlign = 'right';
-    if (name) pen.fillText(name, shown.at(-1)[0], shown.at(-1)[1] - 11);
+    if (name) names.push([shown.at(-1)[1], name, tint]);
   }
+  names.sort(([a], [b]) => b - a).reduce((low, [at, name, fillStyle]) => { // from the lowest, without overlaps
+    Object.assign(pen, { textAlign: 'left', fillStyle, globalAlpha: 1 });
+    pen.fillText(name, width - right + 6, Math.min(at, low));
+    return Math.min(at, low) - 14;
+  }, height);
 }
 
 // A clock for each of hands: [{angle, length, name}].

@@ -57,7 +57,8 @@ export function prepare({ e }) {
   about = app.about(e) ?? app.about('rope');
   const model = trained_model(), place = acts('rotate') || acts('embed'), dials = about.parameters.flatMap(parameter);
   const add = (wanted, ...args) => { if (wanted) dials.push(slider(...args)); };
-  if (about.tables.length > 1) dials.push(choice('what', 'table', about.tables, about.tables[0]));
+  if (about.tables.length > 1) dials.push(choice('what', 'numbers', about.tables, about.tables[0],
+    'of these tables, the pictures show one'));
   add((place && about.name !== 'segment') || acts('bias'), 'rows', 'positions',
     { min: 8, max: 512, step: 8, value: acts('rotate') ? 128 : 64 });
   add(place && !model, 'dim', 'width', { min: 4, max: acts('rotate') ? 64 : 128, step: 4, value: 32, unit: 'numbers' });
@@ -93,7 +94,20 @@ function picture(name, values, draw) {
 const parts = ({ values, columns }) => ({ at: (row, col) => values[row * columns.length + col],
   rows: values.length / columns.length });
 
-function draw_rotation(table) { // position, pair, angle, cos, sin, and of xpos the scale
+// RoPE's scalings: how fast each pair rotates, as a share of its speed without a scaling.
+async function draw_scalings(request) {
+  const factor = state.scaling === 'none' ? 4 : Number(state.factor), scalings = ['linear', 'ntk', 'yarn', 'llama3'];
+  const speeds = (scaling) => app.engine.table('', { ...request,
+    spec: `rope:theta=${state.theta},${scaling}`, what: 'frequency' });
+  const [plain, ...scaled] = await Promise.all(['scaling=none', ...scalings.map((name) =>
+    `scaling=${name},factor=${factor}${/yarn|llama3/.test(name) ? ',original=256' : ''}`)].map(speeds));
+  const lines = scaled.map((table, i) => ({ name: scalings[i], points: range(parts(table).rows)
+    .map((k) => [k, parts(table).at(k, 1) / parts(plain).at(k, 1)]) }));
+  picture('scalings', { factor: number(factor) }, (canvas) => curves(canvas,
+    lines.map((line, i) => ({ ...line, tint: colour(`--c${i}`) })), 'pair', 'share of the speed'));
+}
+
+async function draw_rotation(table, request) { // position, pair, angle, cos, sin, and of xpos the scale
   const { at, rows: all } = parts(table), pairs = range(all).findIndex((row) => at(row, 0) !== at(0, 0));
   const rows = all / pairs, position = Math.min(rows - 1, Number(state.at));
   const value = (row, pair, name) => {
@@ -108,6 +122,7 @@ function draw_rotation(table) { // position, pair, angle, cos, sin, and of xpos 
   picture('score', {}, (canvas, tint) => curves(canvas, [{ points, tint }], 'distance in positions', 'share'));
   picture('cosines', {}, (canvas) =>
     heat(canvas, rows, pairs, (r, k) => value(r, k, 'cos'), diverging(1), 'pair', 'position'));
+  if (about.name === 'rope') await draw_scalings(request);
 }
 
 async function draw_bias(table, request) {

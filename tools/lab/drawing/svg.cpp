@@ -19,7 +19,7 @@ public:
         const auto rows = static_cast<double>(map.values.size()), columns = static_cast<double>(map.values[0].size());
         frame_.x.ticks = map.x_names.empty() ? ticks_of_cells(0, columns) : ticks_of_names(map.x_names);
         frame_.y.ticks = map.y_names.empty() ? ticks_of_cells(map.first_y, rows) : ticks_of_names(map.y_names);
-        if (has_blank(map) && !map.blank.empty()) frame_.remark = "white: " + map.blank;
+        if (has_blank(map) && !map.blank.empty()) frame_.remark = "blank: " + map.blank;
         frame_.place(150, map.square);
         if (map.square) frame_.make_square(columns, rows);
         frame_.x.range = {-0.5, columns - 0.5}, frame_.y.range = {rows - 0.5, -0.5};
@@ -278,10 +278,20 @@ private:
     Frame frame_;
 };
 
+// The colours of paper, letters, axes, the grid and grey lines in a dark theme. White numbers in maps stay white.
+constexpr std::string_view dark_theme = R"(@media (prefers-color-scheme: dark) {
+svg :is(rect, path)[fill="#ffffff"] { fill: #16181b }
+svg [fill="#222222"] { fill: #dddddd }
+svg [stroke="#444444"], svg [stroke="#555555"] { stroke: #aaaaaa }
+svg [stroke="#dddddd"] { stroke: #3a3d42 }
+svg [fill="#555555"] { fill: #aaaaaa }
+})";
+
 std::string whole(const Picture& picture, const auto& plot) {
     return joined("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 ", px(width), " ", px(plot.height()),
                   "\" font-family=\"sans-serif\" role=\"img\">\n<title>", escaped_html(axes_text(picture)),
-                  "</title>\n", rectangle(0, 0, width, plot.height(), "fill=\"#ffffff\""), plot.drawn(), "</svg>\n");
+                  "</title>\n<style>", dark_theme, "</style>\n",
+                  rectangle(0, 0, width, plot.height(), "fill=\"#ffffff\""), plot.drawn(), "</svg>\n");
 }
 
 } // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Elements of an SVG file, in pixels, without style sheets, scripts and ids; and axes.
+// Elements of an SVG file, in pixels, without scripts and ids; and axes.
 #pragma once
 
 #include "core/number.h"

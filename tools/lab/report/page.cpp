@@ -38,14 +38,14 @@ nav strong { display: block; margin-top: .6rem; }
 a { color: var(--link); } h1, h2, h3 { line-height: 1.25; }
 h2 { margin: 1.5rem 0 .8rem; }
 .experiment { border-top: 1px solid var(--line); } .experiment > summary { padding: .4rem 0; font-weight: bold; }
-pre { background: var(--box); padding: .6rem; overflow-x: auto; line-height: 1.25; }
+pre { background: var(--box); padding: .6rem; white-space: pre-wrap; line-height: 1.25; }
 code { background: var(--box); padding: 0 .2em; }
 .cards { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 17rem), 1fr)); gap: .8rem; }
 .card { border: 1px solid var(--line); border-radius: 6px; padding: .6rem .8rem; color: inherit;
   text-decoration: none; }
 .card:hover { border-color: var(--link); } .card h3 { margin: .2rem 0; font-size: 1rem; color: var(--link); }
 .card p { margin: 0; font-size: 14px; line-height: 1.4; }
-.card svg { width: 100%; aspect-ratio: 16 / 10; background: #fff; }
+.card svg { width: 100%; aspect-ratio: 16 / 10; }
 .answer { background: var(--answer); padding: .8rem 1rem; font-size: 1.1rem; }
 figure { margin: 1.5rem 0; } .picture { overflow-x: auto; }
 .picture svg { width: 100%; min-width: 640px; }
@@ -265,8 +265,9 @@ std::vector<std::string> introduction(std::size_t questions, const Setting& sett
         "model predicts the next token, in nats: lower is better. Perplexity is e to the power of the loss. A "
         "difference is undecided if chance alone could explain it."};
     if (setting.command.find(" --quick") != std::string::npos)
-        out.emplace_back(
-            "This is a quick run: it trains less, with fewer seeds, and so it decides less than a full run.");
+        out.emplace_back("This is a quick run. It trains less, with fewer seeds, and measures fewer texts: it decides "
+                         "less than a full "
+                         "run, and its numbers can differ from that.");
     return out;
 }
 

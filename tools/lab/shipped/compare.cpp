@@ -76,8 +76,8 @@ void add_second_text(const std::filesystem::path& folder, const Request& request
     const std::string held = kept.text.empty() ? "a second text" : kept.text;
     judge_all(take(std::move(kept), second), held, request, second);
     const std::size_t first = second.answer.find(". "); // the end of its first sentence
-    append(result.answer,
-           text("On ", held, ": ", second.answer.substr(0, first == second.answer.npos ? first : first + 1)), " ");
+    result.found.push_back(
+        text("On ", held, ": ", second.answer.substr(0, first == second.answer.npos ? first : first + 1)));
     for (std::string& sentence : second.found) result.found.push_back(text("On ", held, ": ", sentence));
     for (NamedFigures& table : second.tables)
         if (table.name == "loss" || table.name == "pairs") {

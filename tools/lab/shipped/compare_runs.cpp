@@ -217,10 +217,15 @@ std::vector<Judged> against_none(const std::vector<Group>& groups, const StudySp
 }
 
 std::vector<Judged> listed_pairs(const std::vector<Group>& groups, const StudySpread& spread, bool& fixed) {
+    // A pair names encodings as they are by default, if they have runs: rope and not rope:keep=0.5.
+    const auto named = [&](const Group& group) {
+        const std::string bare = without_parameters(group.spec);
+        return std::ranges::find(groups, bare, &Group::spec) == groups.end() ? bare : group.spec;
+    };
     std::vector<Judged> listed, all;
     for (std::size_t i = 0; i < groups.size(); ++i)
         for (std::size_t j = i + 1; j < groups.size(); ++j) {
-            const std::string a = without_parameters(groups[i].spec), b = without_parameters(groups[j].spec);
+            const std::string a = named(groups[i]), b = named(groups[j]);
             const std::optional<Comparison> difference = compare(groups[j], groups[i], spread);
             if (!difference || a == "none" || b == "none") continue;
             const bool on_list = std::any_of(std::begin(fixed_pairs), std::end(fixed_pairs), [&](const auto& pair) {

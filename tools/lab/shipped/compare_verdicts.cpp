@@ -135,9 +135,9 @@ void add_ranking(Result& result, const std::vector<Group>& groups, const Compari
         for (const Judged& judged : all.with_none)
             if (judged.group == i) add(groups[i].name, judged.difference.mean, judged.half);
     }
-    result.pictures.push_back(
-        {"ranking", told("Loss on {}, compared with no encoding: {}", held, headline(groups, all)),
-         "encoding, the best first", "nats per token more than without an encoding", std::move(curves)});
+    result.pictures.push_back({"ranking", told("Loss on {}, compared with no encoding", held),
+                               "encoding, the best first", "nats per token more than without an encoding",
+                               std::move(curves)});
 }
 
 // The extra cost of a row's encoding over a column's encoding.
@@ -160,13 +160,19 @@ void add_differences(Result& result, const std::vector<Group>& groups, const Com
 }
 
 std::string answer_of(const std::vector<Group>& groups, const Comparisons& all) {
+    constexpr std::size_t few_names = 6; // the picture has all
     std::string out = headline(groups, all), ahead, behind, pairs;
+    std::size_t better = 0;
     out[0] = out[0] == 'o' ? 'O' : 'T';
     if (groups.size() == 1) return out + ", so nothing can be compared.";
     if (!all.known()) return out + ". Each encoding has one seed, so chance alone could explain the differences.";
     out += " (95 %, Hsu's comparison with the best).";
     for (const Judged& one : all.with_none)
-        if (one.decided()) append(one.difference.mean < 0 ? ahead : behind, groups[one.group].name);
+        if (one.decided()) {
+            append(one.difference.mean < 0 ? ahead : behind, groups[one.group].name);
+            better += one.difference.mean < 0;
+        }
+    if (better > few_names) ahead = text(better, " of ", all.with_none.size());
     for (const Judged& one : all.pairs)
         if (one.decided()) append(pairs, text(groups[one.group].name, " than ", groups[one.other].name));
     if (all.with_none.empty())

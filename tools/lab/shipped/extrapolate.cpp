@@ -114,7 +114,8 @@ void add_map(std::vector<Picture>& pictures, std::span<const Extrapolation> all,
 // one that they accept.
 std::string answer_of(std::span<const Extrapolation> all) {
     std::map<double, std::string> breaks;
-    std::string others;
+    std::map<double, std::string> others; // by the factor of their perplexity
+    double far = 0;
     for (const Extrapolation& one : all) {
         const std::map<double, double> rises = rises_of(one, true);
         if (rises.empty() || rises.rbegin()->first <= 1) continue;
@@ -123,14 +124,15 @@ std::string answer_of(std::span<const Extrapolation> all) {
         if (breaking != rises.end())
             append(breaks[breaking->first], in_text(one.name));
         else
-            append(others, told("{} {} at {}x", in_text(one.name), figure(std::exp(rises.rbegin()->second), 3),
-                                rises.rbegin()->first));
+            others[std::exp(rises.rbegin()->second)] = in_text(one.name), far = std::max(far, rises.rbegin()->first);
     }
     std::string out;
     for (const auto& [multiple, names] : breaks) append(out, told("{}x with {}", multiple, names), "; ");
-    return told("Perplexity rises by a quarter or more, compared with the trained length, at {}. With the others it is "
-                "multiplied by: {}.",
-                or_none(out), or_none(others));
+    out = told("Perplexity rises by a quarter or more, compared with the trained length, at {}.", or_none(out));
+    if (others.empty()) return out;
+    const auto end = [](const auto& one) { return told("{} ({})", figure(one.first, 3), one.second); };
+    return out + told(" With the others it is multiplied by {} to {}, at up to {}x.", end(*others.begin()),
+                      end(*others.rbegin()), far);
 }
 
 Result run(const Request& request) {

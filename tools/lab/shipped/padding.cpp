@@ -98,7 +98,7 @@ Result run(const Request& request) {
     for (const std::size_t w : {std::size_t{1}, std::size_t{3}})
         result.pictures.push_back(
             {w == 1 ? "masked" : "unmasked",
-             w == 1 ? "Masked pads that use up positions: only encodings of distances do not mind"
+             w == 1 ? "Masked pads that use up positions: they change nothing for encodings of distances"
                     : "Pads without a mask: part of the text for every encoding",
              "pads before the prompt", "model",
              map_of(names, pads, [&](std::size_t m, std::size_t i) { return at(w, counts[i])(m); })});

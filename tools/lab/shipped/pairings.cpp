@@ -131,10 +131,10 @@ Result run(const Request& request) {
         "No. rotate_half pairs column k with column k + d/2, and the other way pairs neighbours: the same function "
         "after "
         "a permutation of the rows of the query and key matrices, up to {} in any logit. A file for one, read as the "
-        "other, has its first token right (logits differ by {}), and then {}: {} nats per token become {}.",
+        "other, has its first token right (logits differ by {}). Its loss then {}: {} nats per token become {}.",
         figure(largest_difference(all[1].logits, all[0].logits), 2),
         figure(largest_difference(all[2].first, all[0].first), 2),
-        worded(above(more.interval(), 0), "falls apart", "improves", "differs by no more than chance"),
+        worded(above(more.interval(), 0), "rises", "falls", "changes by no more than chance explains"),
         figure(loss(0).mean), figure(loss(2).mean));
     result.found = {told("A file of neighbours read as halves goes on: \"{}\"", all[2].text),
                     told("Its loss is {} nats at the first 15 positions and {} from 128 on; as trained, {} and {}.",

@@ -99,13 +99,16 @@ Result run(const Request& request) {
         };
         append(
             result.answer,
-            told(
-                "Asked for {}, models are right in {} % of texts of the trained {} tokens, and in {} % of texts of {}.",
-                kinds[k].what, at(0), plan.length, at(plan.times.size() - 1), plan.times.back() * plan.length),
+            told("Asked for {}, models are right in {} % of texts of the trained {} tokens, and in {} % of texts of {} "
+                 "(guessing: {} %).",
+                 kinds[k].what, at(0), plan.length, at(plan.times.size() - 1), plan.times.back() * plan.length,
+                 figure(100.0 / (kinds[k].needles > 1 ? kinds[k].needles : Haystack::value_count), 2)),
             " ");
         result.tables.push_back(table_of(plan, k, all[k]));
         add_maps(plan, k, all[k], result);
     }
+    if (plan.quick) // the shares of models that have hardly learned the task
+        result.answer = told("Not decided in a quick run, which trains {} % of the steps.", 100 * quick_effort);
     judge_all(plan, all, result);
     result.notes = {told("A sequence has a start token, the {} most frequent tokens of the text in their order, and "
                          "hidden words: each is "

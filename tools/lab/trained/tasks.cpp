@@ -79,14 +79,15 @@ Result result_of_tasks(const TaskPlan& plan, const AllRuns& all) {
             solved += solved_of(all[t][e]), models += plan.seeds;
         }
         append(best,
-               told("{} {}", plan.tasks[t]->name,
+               told("{} (guessing: {}) {}", plan.tasks[t]->name, figure(1.0 / plan.tasks[t]->choices, 2),
                     ends_of(plan.encodings,
                             [&](std::size_t e) { return right_at(all[t][e], plan.times.size() - 1).mean; })),
                "; ");
     }
-    result.answer = told("{} of {} models solved the short task it was trained on. At {} times the trained length, the "
-                         "share of correct symbols is: {}.",
-                         solved, models, tools::number_text(plan.times.back()), best);
+    result.answer =
+        told("{} of {} models solved their task at the trained length. At {} times the length, the share of "
+             "correct symbols is: {}.",
+             solved, models, tools::number_text(plan.times.back()), best);
     result.tables.push_back(std::move(summary));
     result.expected = expected_of_tasks();
     for (std::string& line : outcomes_of(plan, all)) result.found.push_back(std::move(line));
