@@ -102,6 +102,12 @@ TEST_F(LabKeptRuns, OfASumAreOnTheListToo) {
     EXPECT_TRUE(says(run(), "1 pair of a fixed list ("));
 }
 
+// What the list names is an encoding as it is by default, if it has runs.
+TEST_F(LabKeptRuns, OfAnotherVersionAreNotOnTheList) {
+    keep("r-1,rope,1,500,1,,\nr-2,rope,2,500,1.02,,\nh-1,rope:keep=0.5,1,500,1.1,,\na-1,alibi,1,500,1.2,,\n");
+    EXPECT_TRUE(says(run(), "1 pair of a fixed list ("));
+}
+
 TEST_F(LabKeptRuns, WithoutDocumentsAreOfSeedsAlone) {
     const Result result = run();
     EXPECT_TRUE(says(result, "Losses by document are missing (seeds-documents.csv)"));
