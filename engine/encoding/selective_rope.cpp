@@ -100,10 +100,10 @@ private:
         const int head = rows.first_head + h, group = rows.role == Role::query ? this->group(head) : head;
         return kind_ == Kind::repo ? group : 2 * (group * pairs() + pair);
     }
-    // The angle of a pair, without whole turns.
-    float angle(const HeadRows& rows, int i, int h, int pair) const {
-        const float* number = rows.state.row(i) + state_at(rows, h, pair);
-        const double t = factors_[pair] * (kind_ == Kind::repo ? static_cast<double>(*number) : pair_sum(number)),
+    // The angle of a pair, without whole turns, from the numbers of its head.
+    float angle(const float* numbers, int pair) const {
+        const bool one = kind_ == Kind::repo;
+        const double t = factors_[pair] * (one ? static_cast<double>(*numbers) : pair_sum(numbers + 2 * pair)),
                      turns = (t * (0.5 * std::numbers::inv_pi) + to_integer) - to_integer;
         return static_cast<float>(t - turns * 2 * std::numbers::pi);
     }
@@ -111,15 +111,17 @@ private:
         const int n = pairs();
         parallel_for(x.rows, 16, [&](std::ptrdiff_t row) {
             const int i = static_cast<int>(row);
-            for (int h = 0; h < rows.n_heads; ++h)
+            for (int h = 0; h < rows.n_heads; ++h) {
+                const float* const numbers = rows.state.row(i) + state_at(rows, h, 0);
                 for (int first = 0; first < n; first += at_once) {
                     const int count = std::min(at_once, n - first);
                     float angles[at_once], cos[at_once], sin[at_once];
-                    for (int k = 0; k < count; ++k) angles[k] = angle(rows, i, h, first + k);
+                    for (int k = 0; k < count; ++k) angles[k] = angle(numbers, first + k);
                     kernels().cos_sin(count, angles, cos, sin);
                     float* a = x.row(i) + 2 * h * n + first;
                     kernels().rotate_halves(count, cos, sin, direction, a, a + n);
                 }
+            }
         });
     }
 
