@@ -94,7 +94,7 @@ function elsewhere(types,    n, i, part, mark) {
 function side(mean, half) { return column(half) == "" ? 0 : column(mean) - column(half) > 0 ? 1 : column(mean) + column(half) < 0 ? -1 : 0 }
 
 function away() {
-    return there == "" ? "" : " †: some runs are of another kind (" there ")."
+    return (there == "" ? "" : " †: some runs are of another kind (" there ").") (seeds > 1 && once ? " ‡: 1 run." : "")
 }
 
 FNR == 1 {
@@ -119,7 +119,8 @@ file == "seeds.csv" {
     if (column("seeds") == 1) once = 1
     else if (fewest == "" || column("seeds") < fewest + 0) fewest = column("seeds")
     tag[name, ++count[name]] = label
-    loss[name, count[name]] = name == "none" ? "reference" : interval("minus_none", "half_minus")
+    loss[name, count[name]] = name == "none" ? "reference" : interval("minus_none", "half_minus") \
+        (seeds > 1 && column("seeds") == 1 ? " ‡" : "")
     corpus_side[name, label] = side("minus_none", "half_minus")
     if (column("can_be_best") == "true") { bests[++best_rows] = name SUBSEP label }
     if (column("minus_none") != "") ++compared
