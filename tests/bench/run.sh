@@ -191,6 +191,9 @@ ok "and at what rate" said ', beyond chance on each, at rate 0.006[.]'
 ok "the reference" grep -q '^| .`none`.*| reference | reference | reference |$' "$all"
 sed -i '/^learned/s/,3,\([^,]*\),[^,]*,\(-*[0-9.]*\),[0-9.]*,/,1,\1,,\2,,/' "$scratch/results/seeds.csv"
 ok "seeds of some" exits 0 table
+ok "a row of one run has a mark" grep -q '^| .`learned`.*| +0.040 ‡ | – | – |$' "$all"
+ok "and the others have none" [ "$(grep -c '‡ |' "$all")" -eq 1 ]
+ok "what the mark says" said ' ‡: 1 run[.]'
 ok "of the others a single run, and it is said" said ' mean of 1 to 3 runs of 1.2 million tokens[.]'
 sed -i 's/,3,\([^,]*\),[^,]*,\(-*[0-9.]*\),[0-9.]*,/,1,\1,,\2,,/' "$scratch/results/seeds.csv"
 ok "one seed" exits 0 table
