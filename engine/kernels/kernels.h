@@ -143,7 +143,7 @@ struct Kernels : ByteLoops, PairLoops {
     // Whether each position is its predecessor plus one; n > 0.
     bool (*consecutive)(int n, const int* positions);
     void (*sigmoid)(int n, const float* x, float* y);                   // y = 1 / (1 + exp(-x)); may be in place
-    void (*softplus)(int n, const float* x, float* y);                  // y = ln(1 + exp(x)), 0 below -66; may be in place
+    void (*softplus)(int n, const float* x, float* y);                  // y = ln(1 + exp(x)); may be in place
     void (*cos_sin)(int n, const float* angle, float* cos, float* sin); // of angles of at most 9 radians, to 2e-7
     void (*silu)(int n, const float* x, float* y);                      // y = x / (1 + exp(-x)); may be in place
     void (*gelu_tanh)(int n, const float* x, float* y);                 // may be in place
