@@ -18,6 +18,7 @@ encoding_of() { # the spec of a file's name
     case $1 in
     rotate-stretch-*) echo "rotate-stretch:period=${1##*-}" ;;
     rope-none) echo 'pattern(rope,none)' ;;
+    rope-none-window) echo 'pattern(rope,none)' ;;
     sink-rope) echo 'sink+rope' ;;
     none-large) echo none ;;
     rope-half) echo 'rope:keep=0.5' ;;
@@ -37,6 +38,7 @@ encoding_of() { # the spec of a file's name
 size_of() { # the options of a file of another size; the study shows such files beside its ranking
     case $1 in
     none-large) echo "--ffn 524" ;; # as many parameters as deberta
+    rope-none-window) echo "--window 64,0" ;; # the layers of rope see 64 tokens
     esac
 }
 

@@ -25,7 +25,9 @@ constexpr Option some_options[] = {
     repeatable({Kind::text, "encodings,encoding", "LIST",
                 "Specs separated by commas or semicolons, or all. none is always shown too."}),
     {Kind::integers, "length", "N,N,...", 1, 1 << 22, "The lengths, in tokens."},
-    {Kind::text, "tasks", "NAME,...", "Some of copy, reverse, recall, parity, addition."},
+    {Kind::text, "tasks", "NAME,...",
+     "Some of copy, reverse, recall, parity, addition, last-parity, flip-flop, permutation, long-addition, indirect. "
+     "[the first five]"},
     {"alone", "Run the encodings of --encodings without none."},
     {Kind::text, "train", "OPTIONS", "For jobs: options for every ordo train, such as '--tokens 12000000 --batch 8'."},
     {Kind::integer, "dim", "D", 1, 65'536, "The width of the model."},

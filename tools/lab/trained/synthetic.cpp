@@ -116,6 +116,7 @@ Example parts(std::uint64_t seed, std::uint64_t index, int length) {
 }
 
 constexpr std::string_view of_states = "none;alibi;rope;path;selective-rope";
+constexpr std::string_view places_of_digits = "abacus:first=4,last=13,offset=40";
 
 constexpr Task list[] = {
     {"copy", "repeat a word of random letters", "letters", 1, 10, 2500, 32, letters, vocab, 2, 3, copy},
@@ -124,14 +125,16 @@ constexpr Task list[] = {
     {"recall", "answer with the digit that stood behind a key", "pairs", 4, 4, 5000, 32, 10, vocab, 4, 2, recall},
     {"parity", "say after each bit whether the ones so far are odd", "bits", 1, 10, 3500, 32, 2, vocab, 2, 3, parity},
     {"addition", "add two numbers, lowest digits first", "digits", 1, 3, 3500, 64, 10, vocab, 3, 5, addition},
-    {"last-parity", "say whether the ones are odd", "bits", 1, 10, 5000, 32, 2, vocab, 1, 4, last_parity, of_states},
-    {"flip-flop", "say which bit was written last", "bits", 1, 10, 3500, 32, 2, vocab, 2, 4, flip_flop, of_states},
+    {"last-parity", "say whether the ones are odd", "bits", 1, 10, 5000, 32, 2, vocab, 1, 4, last_parity, of_states,
+     "path"},
+    {"flip-flop", "say which bit was written last", "bits", 1, 10, 3500, 32, 2, vocab, 2, 4, flip_flop, of_states,
+     "path"},
     {"permutation", "say where swaps of two have brought five things", "swaps", 1, 6, 5000, 32, things, vocab, 1,
-     things + 3, permutation, of_states},
+     things + 3, permutation, of_states, "path"},
     {"long-addition", "add two numbers, lowest digits first", "digits", 1, 10, 5000, 32, 10, vocab, 3, 5, addition,
-     "none;alibi;rope;abacus:first=4,last=13,offset=40"},
+     "none;alibi;rope;abacus:first=4,last=13,offset=40", places_of_digits},
     {"indirect", "find the letter so many places behind a letter", "letters", 1, 6, 5000, 32, letters, vocab, 1, 7,
-     indirect, "none;alibi;rope;pope"},
+     indirect, "none;alibi;rope;pope", "pope"},
 };
 
 constexpr Task of_parts{

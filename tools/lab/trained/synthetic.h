@@ -25,6 +25,8 @@ struct Task {
     int factor, extra; // for the tokens of an example
     Example (*make)(std::uint64_t seed, std::uint64_t index, int length);
     std::string_view encodings = {}; // that a paper compares on it; empty: the usual ones. Others run if they are named
+    std::string_view winner = {};    // of these encodings, predicted before any run to be right most often beyond
+                                     // the trained length
 
     int tokens(int length) const { return factor * length + extra; }
 };

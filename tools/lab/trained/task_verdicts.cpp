@@ -62,6 +62,26 @@ std::string order_over_tasks(const TaskPlan& plan, const AllRuns& all) {
     return told("The published order, mean share of correct symbols beyond the trained length: {}.", or_none(pairs));
 }
 
+// A case for each task with a predicted winner and each other encoding, over the seeds, solved or not.
+Judgement winners(const TaskPlan& plan, const AllRuns& all) {
+    Judgement cases;
+    for (std::size_t t = 0; t < plan.tasks.size(); ++t) {
+        const auto won = std::ranges::find(plan.encodings, plan.tasks[t]->winner);
+        if (won == plan.encodings.end()) continue;
+        const TaskRuns& winner = all[t][static_cast<std::size_t>(won - plan.encodings.begin())];
+        for (std::size_t e = 0; e < plan.encodings.size(); ++e) {
+            if (plan.encodings[e] == *won) continue;
+            Vector leads;
+            for (std::size_t s = 0; s < winner.size(); ++s) leads.push_back(winner[s].beyond() - all[t][e][s].beyond());
+            const Mean mean = mean_of(leads);
+            cases.add(above(mean.interval(), 0),
+                      text(plan.tasks[t]->name, ": ", in_text(*won), " over ", in_text(plan.encodings[e]), " ",
+                           fixed_text(mean.mean, 3), margin(mean.half)));
+        }
+    }
+    return cases;
+}
+
 // Exact match at far lengths, for encodings that solved the task in all seeds.
 Judgement far_lengths(const TaskPlan& plan, const AllRuns& all) {
     Judgement cases;
@@ -85,7 +105,9 @@ std::vector<std::string> expected_of_tasks() {
                  quarter_rope, ", then sinusoidal; between neighbours of this order, on every task that both solve."),
             text("No encoding solves a task at ", tools::number_text(far_times),
                  " times the trained length or more: exact match stays below one half for models of this size."),
-            "Rotating a quarter of a head extrapolates further than rotating all of it."};
+            "Rotating a quarter of a head extrapolates further than rotating all of it.",
+            "Beyond the trained length path has more correct symbols than the others where a state must be followed, "
+            "abacus in long additions, pope where places are counted from a letter."};
 }
 
 std::vector<std::string> outcomes_of(const TaskPlan& plan, const AllRuns& all) {
@@ -94,7 +116,8 @@ std::vector<std::string> outcomes_of(const TaskPlan& plan, const AllRuns& all) {
     for (const auto& [first, second] : published_order) compare(order, plan, all, first, second);
     compare(rope, plan, all, quarter_rope, "rope");
     return {order.sentence(1, unsolved), far_lengths(plan, all).sentence(2, ": no model solved a task in every seed"),
-            rope.sentence(3, unsolved), order_over_tasks(plan, all)};
+            rope.sentence(3, unsolved), winners(plan, all).sentence(4, ": no task of these ran"),
+            order_over_tasks(plan, all)};
 }
 
 std::string solvers_of(const TaskPlan& plan, std::size_t task, const std::vector<TaskRuns>& runs) {
