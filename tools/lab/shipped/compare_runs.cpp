@@ -99,20 +99,9 @@ std::vector<double> Group::values(double Run::*what) const {
 
 void name_groups(std::vector<Group>& groups) {
     for (Group& group : groups) {
-        group.name = group.spec;
-        if (group.spec.find_first_of("+(") != std::string::npos) {
-            const std::string bare = without_parameters(group.spec);
-            const auto same = [&](const Group& other) { return without_parameters(other.spec) == bare; };
-            if (std::count_if(groups.begin(), groups.end(), same) == 1) group.name = bare;
-            continue;
-        }
-        for (const char* end : {":", ",", "\n"}) {
-            group.name = group.spec.substr(0, group.spec.find(*end));
-            const auto begins = [&](const Group& other) {
-                return other.spec == group.name || other.spec.starts_with(group.name + *end);
-            };
-            if (std::count_if(groups.begin(), groups.end(), begins) <= 1) break;
-        }
+        const std::string bare = without_parameters(group.spec);
+        const auto same = [&](const Group& other) { return without_parameters(other.spec) == bare; };
+        group.name = std::count_if(groups.begin(), groups.end(), same) == 1 ? bare : group.spec;
     }
 }
 

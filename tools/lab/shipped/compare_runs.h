@@ -112,7 +112,7 @@ struct Coverage {
 std::vector<Coverage> simulate(const std::vector<Group>& groups, const StudySpread& spread, int studies,
                                std::uint64_t seed);
 
-// The shortest names that tell the groups apart: rope; rotate-stretch:period=6; pattern(rope,none); or the full spec.
+// The shortest names that tell the groups apart: an encoding without its parameters, or its full spec.
 void name_groups(std::vector<Group>& groups);
 
 // Which encodings lose less than others, by more than chance: sentences, tables and pictures. groups: sorted, the best
