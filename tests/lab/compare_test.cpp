@@ -171,23 +171,24 @@ TEST_F(LabCompare, FilesOfAnotherSizeStandBesideTheRanking) {
                  std::uint64_t length = 0;
                  std::memcpy(&length, trained_alike.data(), 8);
                  const Json like = Json::parse(trained_alike.substr(8, length)).at("__metadata__");
-                 const std::string blueprint = record.at("blueprint");
+                 Json blueprint = Json::parse(record.at("blueprint").get<std::string>());
+                 blueprint["window"] = 8;
                  for (const auto& [key, value] : like.items()) record[key] = value;
                  for (auto entry = record.begin(); entry != record.end();)
                      entry = like.contains(entry.key()) ? std::next(entry) : record.erase(entry);
-                 record["blueprint"] = blueprint, record["seed"] = "3";
+                 record["blueprint"] = blueprint.dump(), record["seed"] = "3";
              }));
     const Result result = compare({"rope-1", "none-1", "rope-2", "none-2", "wide"});
     EXPECT_FALSE(says(result, "NOT CONTROLLED")) << result.found.at(1);
     EXPECT_EQ(table(result, "loss").rows.size(), 2u);
     const tools::Figures& beside = table(result, "beside");
     ASSERT_EQ(beside.rows.size(), 1u);
-    EXPECT_EQ(beside.rows[0].at(test::column(beside, "trunk")), tools::Cell("d_ff 360"));
+    EXPECT_EQ(beside.rows[0].at(test::column(beside, "trunk")), tools::Cell("windows 8 8 8 8 8, d_ff 360"));
     EXPECT_NEAR(cell(beside, {{"encoding", "none"}}, "nll"), loss(path("wide"), text), 1e-4);
     EXPECT_NEAR(cell(beside, {{"encoding", "none"}}, "minus_none"),
                 loss(path("wide"), text) - cell(table(result, "loss"), {{"encoding", "none"}}, "nll"), 1e-4);
     const tools::Figures& runs = table(result, "runs");
-    EXPECT_EQ(runs.rows.back().at(test::column(runs, "trunk")), tools::Cell("d_ff 360"));
+    EXPECT_EQ(runs.rows.back().at(test::column(runs, "trunk")), tools::Cell("windows 8 8 8 8 8, d_ff 360"));
 }
 
 TEST_F(LabCompare, OneSeedHasAnIntervalOverDocumentsAlone) {

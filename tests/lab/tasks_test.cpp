@@ -135,10 +135,10 @@ TEST_F(LabTaskVerdicts, OfTheOrderOverTasksAreOfMeans) {
 
 // Over all seeds, solved or not: the leads are 0.3, 0.31 and 0.29, and 0, 0.27 and -0.3.
 TEST_F(LabTaskVerdicts, OfAPredictedWinnerAreAgainstEachOtherEncoding) {
-    EXPECT_EQ(outcome(3, low, high), "Expectation 4 could not be tested: no task of these ran.");
-    plan = {{&find_task("indirect")}, {"none", "pope", "rope"}, {1, 2}, 3, 50};
     const TaskRuns low{run_of(30, false), run_of(31), run_of(29)}, high{run_of(60), run_of(62), run_of(58)},
         other{run_of(60), run_of(35), run_of(88)};
+    EXPECT_EQ(outcome(3, low, high), "Expectation 4 could not be tested: no task of these ran.");
+    plan = {{&find_task("indirect")}, {"none", "pope", "rope"}, {1, 2}, 3, 50};
     EXPECT_EQ(outcomes_of(plan, {{low, high, other}}).at(3),
               "Expectation 4 is undecided: it held in 1 of 2; undecided for indirect: pope over rope -0.010 +- 0.71.");
 }

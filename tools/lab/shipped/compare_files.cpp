@@ -56,12 +56,19 @@ std::set<std::string> members_of(const Blueprint& blueprint) {
     return members;
 }
 
-// How a model differs from the first in size or windows: "d_ff 600". Empty: in nothing.
+// How a model differs from the first in size or windows: "d_ff 600", "windows 64 0 64". Empty: in nothing.
 std::string trunk_of(const Blueprint& one, const Blueprint& first) {
     const std::set<std::string> usual = members_of(first);
-    std::string out;
+    std::string out, windows;
+    bool other_windows = false;
+    for (int i = 0; i < one.n_layers; ++i) {
+        append(windows, text(one.layer(i).window), " ");
+        other_windows |= one.layer(i).window != first.layer(i).window;
+    }
+    if (other_windows) out = "windows " + windows;
     for (std::string member : members_of(one)) {
-        if (usual.contains(member)) continue;
+        const bool of_windows = member.starts_with("\"window\"") || member.starts_with("\"layers\"");
+        if (usual.contains(member) || (other_windows && of_windows)) continue;
         std::erase(member, '"');
         std::ranges::replace(member, ',', ';'); // the list has commas
         append(out, member.replace(member.find(':'), 1, " "));
