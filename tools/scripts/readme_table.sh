@@ -106,14 +106,14 @@ FNR == 1 {
     next
 }
 # The first parameter of a spec, which tells several specs of one encoding apart. Of a sum, all of it.
-function first_parameter(spec) { if (spec !~ /\+/) { sub(/^[^:]*:?/, "", spec); sub(/,.*/, "", spec) }; return spec }
+function parameters(spec) { if (spec !~ /\+/) sub(/^[^:]*:?/, "", spec); return spec }
 function shown_as(name, label) { return label ~ /\+/ ? label : name (count[name] > 1 && label != "" ? " (" label ")" : "") }
 function labelled(name, label) { return count[name] > 1 || label ~ /\+/ ? label : "" }
 
 { fields($0, f) }
 file == "seeds.csv" {
     name = base(column("encoding"))
-    label = first_parameter(column("encoding"))
+    label = parameters(column("encoding"))
     if (name == "none") none = column("nll")
     seeds = column("seeds") > seeds + 0 ? column("seeds") : seeds
     if (column("seeds") == 1) once = 1
@@ -131,12 +131,12 @@ file == "seeds-runs.csv" {
     if (("trunk" in at) && column("trunk") != "") next # shown beside the table
     if (column("encoding") == "none") of_none[type] = type
     name = base(column("encoding"))
-    label = first_parameter(column("encoding"))
+    label = parameters(column("encoding"))
     trained[name, label] = trained[name, label] "," type
 }
 file == "heldout-2-losses.csv" {
     name = base(column("encoding"))
-    label = first_parameter(column("encoding"))
+    label = parameters(column("encoding"))
     if (name == "none") on_none = column("nll")
     more = column("seeds") > more + 0 ? column("seeds") : more
     if (column("half_minus") != "") seeds_known = 1
