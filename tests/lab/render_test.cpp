@@ -172,6 +172,38 @@ TEST(LabText, FitsAScreenUnlessAllIsAskedFor) {
     EXPECT_GT(lines(all), 400);
 }
 
+// More names than a screen has lines: variants are hidden before the encodings themselves, and the middle before the
+// ends. --all shows every row.
+TEST(LabText, ARankingFitsAScreenAndSaysWhatItHides) {
+    const auto lines = [](const std::string& text) { return std::count(text.begin(), text.end(), '\n'); };
+    for (const int names : {5, 34, 60}) {
+        SCOPED_TRACE(names);
+        Curves curves{.references = {{"none", 0}}, .interval = "95 % interval"};
+        lab::Series& series = curves.add("loss", Series::Style::points);
+        for (int i = 0; i < names; ++i) {
+            curves.x_names.push_back("name" + std::to_string(i) + (i % 4 == 1 ? "+more" : i % 4 == 3 ? ":k=1" : ""));
+            series.add(i, i, i - 2, i + 2);
+        }
+        lab::Result result;
+        for (int i = 0; i < 70; ++i) result.answer += "word" + std::to_string(i) + " ";
+        result.pictures = {{"p", "a title", "encoding", "loss", curves}};
+        result.tables = {{"t", "a table", {{"n"}, {{std::int64_t{3}}}}}};
+        const std::string brief = lab::text_of(nasty, result, {}), all = lab::text_of(nasty, result, {}, true);
+        EXPECT_LE(lines(brief), 40) << brief;
+        int shown = 0;
+        for (const std::string& name : curves.x_names) {
+            EXPECT_TRUE(has(all, "\n" + name + " ")) << name;
+            shown += has(brief, "\n" + name + " ");
+        }
+        EXPECT_TRUE(has(brief, "\nname0 ")) << brief;
+        EXPECT_GE(shown, std::min(names, 20)) << brief;
+        EXPECT_EQ(has(brief, std::to_string(names - shown) + " more rows: --all\n"), shown < names) << brief;
+        for (int i = 0; names == 34 && i < names; i += 2)
+            EXPECT_TRUE(has(brief, "\nname" + std::to_string(i) + " ")) << brief;
+        EXPECT_FALSE(has(all, "more rows"));
+    }
+}
+
 // Named values have a row each, whatever their number.
 TEST(LabDraw, NamesEveryRowOfNamedValues) {
     Curves curves{.interval = "95 % interval"};

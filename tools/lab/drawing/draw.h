@@ -51,6 +51,9 @@ std::string draw(const Picture& picture, const Screen& screen);
 // For draw(): the lines below a picture's title.
 std::string draw(const Picture& picture, const HeatMap& map, const Screen& screen);
 std::string draw(const Picture& picture, const Curves& curves, const Screen& screen);
+// Whether a picture has values of named things, which lines would not join. In characters, each name has a row, up to
+// screen.rows.
+bool of_names(const Curves& curves);
 
 // Cuts or pads text to a number of columns.
 std::string fitted(const std::string& text, int columns, bool right = false);

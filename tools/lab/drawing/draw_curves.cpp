@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <set>
 
 namespace ordo::lab {
@@ -205,11 +206,18 @@ std::vector<std::string> y_axis(const Curves& curves, const Canvas& canvas, cons
     return labels;
 }
 
-// Whether a picture has values of named things, which lines would not join.
-bool of_names(const Curves& curves) {
-    return !curves.x_names.empty() && std::ranges::all_of(curves.series, [](const Series& series) {
-        return series.style == Series::Style::points;
+// Of names that are too many for a screen, the hidden rows: first those with settings or of combinations, then the
+// others, from the middle outwards.
+std::vector<bool> hidden_rows(const std::vector<std::string>& names, std::size_t room) {
+    std::vector<std::size_t> order(names.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::ranges::stable_sort(order, {}, [&](std::size_t row) {
+        const std::size_t from_end = names.size() - 1 - row;
+        return std::pair(names[row].find_first_of(":+(") == std::string::npos, std::max(row, from_end));
     });
+    std::vector<bool> hidden(names.size());
+    for (std::size_t i = 0; i + room < names.size(); ++i) hidden[order[i]] = true;
+    return hidden;
 }
 
 // A row for each name: its values along a line, with their intervals.
@@ -220,8 +228,10 @@ std::string rows_of(const Picture& picture, const Curves& curves, const Range& r
     names = std::min(names, screen.width / 3);
     const int columns = std::min(screen.width - names - 12, 90);
     const auto column = [&](double y) { return static_cast<int>(std::lround(range.share(y) * (columns - 1))); };
+    const std::vector<bool> hidden = hidden_rows(curves.x_names, screen.rows);
     std::string out;
     for (std::size_t row = 0; row < curves.x_names.size(); ++row) {
+        if (hidden[row]) continue;
         std::vector<std::string> cells(columns, " ");
         std::string value;
         for (const Reference& reference : curves.references) cells[column(curves.on_y(reference.y))] = "┊";
@@ -242,6 +252,7 @@ std::string rows_of(const Picture& picture, const Curves& curves, const Range& r
         for (const std::string& cell : cells) out += cell;
         out += " " + value + "\n";
     }
+    if (const auto more = std::ranges::count(hidden, true)) out += std::to_string(more) + " more rows: --all\n";
     const std::string low = axis_text(curves.log_y ? std::pow(10, range.low) : range.low),
                       high = axis_text(curves.log_y ? std::pow(10, range.high) : range.high), left(names + 2, ' ');
     return out + left + low + std::string(std::max(1, columns - columns_of(low + high)), ' ') + high + "\n" + left +
@@ -250,6 +261,12 @@ std::string rows_of(const Picture& picture, const Curves& curves, const Range& r
 }
 
 } // namespace
+
+bool of_names(const Curves& curves) {
+    return !curves.x_names.empty() && std::ranges::all_of(curves.series, [](const Series& series) {
+        return series.style == Series::Style::points;
+    });
+}
 
 std::string draw(const Picture& picture, const Curves& curves, const Screen& screen) {
     const Axes axes = axes_of(curves);

@@ -181,6 +181,8 @@ std::string brief_of(const std::string& answer, const Result& result, Screen scr
     std::vector<std::string> found;
     if (!result.pictures.empty()) {
         constexpr int least = 8;
+        const auto* curves = std::get_if<Curves>(&result.pictures[0].content);
+        if (curves && of_names(*curves)) screen.lines = std::max(left, least); // a row for each name
         for (int over = 0; parts.empty() || (over > 0 && screen.lines > least);) {
             screen.lines = std::max(least, screen.lines - over);
             screen.rows = static_cast<std::size_t>(screen.lines);
@@ -203,8 +205,7 @@ std::string brief_of(const std::string& answer, const Result& result, Screen scr
     if (!parts.empty()) add_findings();
     for (const NamedFigures& table : result.tables) {
         const std::string drawn = text_of(table, screen);
-        const bool alone = parts.empty() && !has_sentences(table.figures) && table.figures.rows.size() <= brief_lines;
-        if (lines_of(drawn) > left && !alone) continue;
+        if (lines_of(drawn) > left) continue;
         parts += drawn, left -= lines_of(drawn), ++tables;
     }
     if (result.pictures.empty()) add_findings();
