@@ -226,6 +226,10 @@ judged() {
     tools/scripts/stories.sh --documents "$SCRATCH/stories" "$SCRATCH/told" |
         grep 'of 5 stories spell 5, prose 5, end 5, thing 3 (.*), self 3, repeated'
 }
+brief_cards() { # the common part stands in weights/README.md
+    for file in weights/*.safetensors; do [ "$(wc -l <"${file%.safetensors}.md")" -le 25 ] || { echo "${file%.safetensors}.md: expected 25 lines at most"; return 1; }; done
+}
+check 'each card has 25 lines at most' brief_cards
 check 'stories: a thing that comes back, and nothing that meets itself' judged
 
 echo "$passed passed, $failed failed"

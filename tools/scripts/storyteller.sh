@@ -53,8 +53,9 @@ EOF
     --generation-config "$work/generation_config.json"
 set -- "$ordo" "$work/storyteller.safetensors" "$train" "$val"
 [ ! -e "$work/before.safetensors" ] || set -- "$@" "$work/before.safetensors"
-"$tools/storyteller_card.sh" "$@" >"$work/storyteller.md"
-for file in storyteller.md storyteller.safetensors; do
+"$tools/storyteller_stories.sh" "$@" >"$work/storyteller-stories.md"
+{ "$tools/card.sh" "$1" "$2" && printf '\n[Its earlier training, and three stories](storyteller-stories.md)\n'; } >"$work/storyteller.md"
+for file in storyteller.md storyteller-stories.md storyteller.safetensors; do
     cp "$work/$file" "$out/$file.part" && mv "$out/$file.part" "$out/$file"
 done
 rm -f "$work/storyteller.checkpoint" "$work/storyteller.csv" "$work/before.safetensors" "$work/trained.safetensors"

@@ -1,21 +1,20 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Prints the card of the storyteller: the card of any file (card.sh), the counts of stories.sh for this file, for texts
-# of the corpus and for another model's stories, and its first three stories. BEFORE is the file from which this part
-# of its training started.
-#   [PEER=MODEL] tools/scripts/storyteller_card.sh ORDO FILE CORPUS.txt HELD_OUT.txt [BEFORE] >CARD.md
+# Prints a page beside the storyteller's card: the counts of stories.sh for this file, for texts of the corpus and for
+# another model's stories, and its first three stories. BEFORE is the file from which this part of its training started.
+#   [PEER=MODEL] tools/scripts/storyteller_stories.sh ORDO FILE CORPUS.txt HELD_OUT.txt [BEFORE] >STORIES.md
 set -eu
-[ $# -eq 4 ] || [ $# -eq 5 ] || { sed -n '3,6p' "$0"; exit 2; }
+[ $# -eq 4 ] || [ $# -eq 5 ] || { sed -n '3,5p' "$0"; exit 2; }
 ordo=$1 file=$2 corpus=$3 held_out=$4 before=${5:-}
 tools=$(cd "$(dirname "$0")" && pwd)
-"$tools/card.sh" "$ordo" "$file"
+echo "# The stories of [$(basename "$file")]($(basename "$file" .safetensors).md)"
 if [ -n "$before" ]; then
     seen=$("$ordo" info "$before" | awk '/^  (init\.)?tokens: / { n += $2 } END { printf "%d", n }' | sed -E ':a; s/([0-9])([0-9]{3})($|,)/\1,\2\3/; ta')
     cat <<EOF
 
 ## The earlier part of the training
 
-The figures above describe the last part of the training. It started from weights
+The card describes the last part of the training. It started from weights
 (SHA-256 \`$(sha256sum "$before" | cut -d ' ' -f 1)\`)
 that had seen $seen tokens before, with the command in their metadata.
 EOF
