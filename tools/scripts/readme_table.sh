@@ -93,8 +93,8 @@ function elsewhere(types,    n, i, part, mark) {
 # Whether an interval excludes zero: 1 above, -1 below, 0 neither.
 function side(mean, half) { return column(half) == "" ? 0 : column(mean) - column(half) > 0 ? 1 : column(mean) + column(half) < 0 ? -1 : 0 }
 
-function away() {
-    return (there == "" ? "" : " †: some runs are of another kind (" there ").") (seeds > 1 && once ? " ‡: 1 run." : "")
+function away(rows) { # what the marks in the rows mean
+    return (index(rows, "†") ? " †: some runs are of another kind (" there ")." : "") (index(rows, "‡") ? " ‡: 1 run." : "")
 }
 
 FNR == 1 {
@@ -162,16 +162,22 @@ file == "registered.csv" {
     name = column("name")
     source = name
     gsub(/-/, "_", source)
-    losses = others = ""
+    losses = others = plain = ""
     for (sums = 0; sums < 2; ++sums) # after the encoding alone
         for (i = 1; i <= count[name]; ++i) {
             if ((tag[name, i] ~ /\+/) != sums) continue
-            losses = listed(losses, loss[name, i] elsewhere(trained[name, tag[name, i]]), labelled(name, tag[name, i]))
+            shown = loss[name, i] elsewhere(trained[name, tag[name, i]])
+            if (tag[name, i] == "") plain = shown
+            losses = listed(losses, shown, labelled(name, tag[name, i]))
             others = listed(others, shipped[name, tag[name, i]], labelled(name, tag[name, i]))
         }
-    if (index(few, " " name " "))
-        print "| [`" name "`](engine/encoding/" source ".cpp) | " cell(column("summary")) " | " cell(losses) " | " \
-            cell(cost[name]) " |" >short
+    every = every losses
+    if (index(few, " " name " ")) { # narrow enough for a phone
+        plain = name == "none" ? 0 : plain == "" ? losses : plain
+        price = name == "none" ? 0 : cost[name] == "" ? "" : sprintf("%.1f %%", cost[name])
+        some = some plain
+        print "| [" name "](engine/encoding/" source ".cpp) | " cell(column("summary")) " | " cell(plain) " | " cell(price) " |" >short
+    }
     print "| [`" name "`](../../engine/encoding/" source ".cpp) | " cell(column("summary")) " | " cell(linked(column("paper"))) " | " \
         cell(losses) " | " cell(others) " | " cell(cost[name]) " |"
 }
@@ -182,9 +188,9 @@ END {
         notes = "\n" fold("- **Loss, corpus**: nats per token on held-out stories, minus the " sprintf("%.3f", none) " of `none`; " \
             (seeds > 1 ? "mean of " ((once ? 1 : fewest) < seeds ? (once ? 1 : fewest) " to " : "") seeds " runs" : "one run each") " of " budget ". " \
             (seeds > 1 ? "± is a 95 % interval over seeds and documents, for all " compared " at once." : \
-            "The spread between runs is not known.") away())
+            "The spread between runs is not known.") away(every))
         about = fold("- **Loss**: nats per token minus the " sprintf("%.3f", none) " of `none`, after the same " budget \
-            "; ± is a 95 % interval." away() " **Cost**: the share of a prompt'"'"'s time.")
+            "; ± is a 95 % interval." away(some) " **Cost**: the share of a prompt'"'"'s time.")
         for (i = 1; i <= best_rows; ++i) { split(bests[i], part, SUBSEP); last_best = shown_as(part[1], part[2]); if (i == 1) first_best = last_best; best = listed(best, last_best) }
         if (best != "") notes = notes "\n" fold("- **The best** there is " (best_rows > 1 ? "one of " : "") best " (95 %).")
         if (best != "") about = about "\n" fold("- **The best** is " (best_rows > 3 ? "one of " best_rows ", from " first_best " to " last_best : (best_rows > 1 ? "one of " : "") best) " (95 %).")
