@@ -148,18 +148,18 @@ Result run(const Request& request) {
             std::string name = spec.substr(0, spec.find(':'));
             if (const int met = names[name]++; met > 0) name += text("-", met + 1);
             const unsigned moments = ModelEncodings(spec, dims).moments();
-            if (moments & moment_embed) append(embedding, name);
+            if (moments & (moment_embed | moment_shift)) append(embedding, name);
             if (moments & moment_rotate) append(rotation, name);
-            if (moments & ~(moment_embed | moment_rotate)) append(score, name);
+            if (moments & (moment_bias | moment_rescore | moment_sink | moment_mix)) append(score, name);
             if (moments == 0) append(nowhere, in_text(name));
             for (const auto& encoding : make_encodings(spec, dims)) // the list is empty for "none"
                 encoding->tensors().empty() ? add_tables(result, *encoding, name, size)
                                             : add_trained(result, spec, name, size, request.seed);
         }
-    result.answer =
-        told("On the word vectors act {}; queries and keys are rotated by {}; scores are changed by {}; nothing is "
-             "added by {}.",
-             or_none(embedding), or_none(rotation), or_none(score), or_none(nowhere));
+    result.answer = told(
+        "These act on the vectors of tokens: {}. These act on queries and keys: {}. These act on scores or weights: "
+        "{}. These add nothing: {}.",
+        or_none(embedding), or_none(rotation), or_none(score), or_none(nowhere));
     return result;
 }
 

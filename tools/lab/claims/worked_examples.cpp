@@ -46,7 +46,7 @@ void add_tables(Result& result) {
     double most = 0;
     for (std::size_t i = 0; i < 10; ++i) most = std::max(most, largest_difference(pe.rows[i], notebook[i]));
     result.answer =
-        told("The printed tables of width 6 differ from the engine's by at most {}, which is their rounding. A class "
+        told("The printed tables of width 6 differ from the engine's by {} at most, by their rounding. A class "
              "in the same notebook is wrong: it lacks parentheses.",
              figure(most));
 }

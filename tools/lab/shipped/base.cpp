@@ -52,10 +52,6 @@ void add_rows(Figures& figures, const std::vector<Asked>& all, const Group* refe
                 over ? over->half(all.size() - 1) : NAN, verdict_of(over, all.size() - 1), one.more_at_4x());
     }
 }
-const Asked& best_of(const std::vector<Asked>& all) {
-    return *std::ranges::min_element(all, {}, [](const Asked& one) { return one.group->loss(); });
-}
-
 // The runs of rope or sinusoidal that differ in their base alone, by base.
 std::vector<Asked> bases_of(const std::vector<Group>& groups, const std::string& encoding, const std::string& key) {
     std::vector<Asked> all;
@@ -77,7 +73,7 @@ Result run(const Request&) {
     const StudySpread spread = spread_of(groups);
     Result result;
     Figures figures{{"encoding", "base", "seeds", "nll", "over_10000", "half", "verdict", "more_at_4x"}, {}, 3};
-    Curves near{.log_x = true}, far{.log_x = true};
+    Curves near{.log_x = true, .interval = "95 % interval over seeds"}, far{.log_x = true};
     for (const auto& [encoding, key] : {std::pair{"rope", "theta"}, {"sinusoidal", "base"}}) {
         const std::vector<Asked> all = bases_of(groups, encoding, key);
         const auto usual = std::ranges::find(all, 10000, &Asked::x);
@@ -87,21 +83,25 @@ Result run(const Request&) {
                &there = far.add(encoding, Series::Style::line_points);
         std::string better, worse;
         for (const Asked& one : all) {
-            here.add(one.x, one.group->loss()), there.add(one.x, one.more_at_4x());
+            const ErrorPart error = error_of_mean(one.group->values(&Run::nll), spread);
+            const double loss = one.group->loss(),
+                         half = half_of(std::sqrt(error.square), static_cast<int>(error.degrees));
+            std::isfinite(half) ? here.add(one.x, loss, loss - half, loss + half) : here.add(one.x, loss);
+            there.add(one.x, one.more_at_4x());
             const std::string verdict =
                 &one == &*usual ? "" : verdict_of(compare(*one.group, *usual->group, spread), all.size() - 1);
             if (verdict == "better") append(better, base_text(one.x));
             if (verdict == "worse") append(worse, base_text(one.x));
         }
-        const Asked& best = best_of(all);
-        append(
-            result.answer,
-            told("For {}, better than 10,000 beyond chance: {}; worse: {}. The lowest mean loss is at {}, {} nats "
-                 "less. At 4 times the trained length, the last tokens cost {} nats more with 10,000, and {} with {}.",
-                 encoding, or_none(better), or_none(worse), base_text(best.x),
-                 figure(usual->group->loss() - best.group->loss(), 2), figure(usual->more_at_4x(), 2),
-                 figure(all.back().more_at_4x(), 2), base_text(all.back().x)),
-            " ");
+        const std::string differ =
+            listed(" These are better: ", better, ".") + listed(" These are worse: ", worse, ".");
+        append(result.answer,
+               told("For {}, {} to {} instead of 10,000 {}.{} At 4 times the trained length, its last tokens lose {} "
+                    "nats more with 10,000, and {} more with {}.",
+                    encoding, base_text(all.front().x), base_text(all.back().x),
+                    differ.empty() ? "changes the loss by no more than chance could" : "changes the loss", differ,
+                    figure(usual->more_at_4x(), 2), figure(all.back().more_at_4x(), 2), base_text(all.back().x)),
+               " ");
     }
     result.notes = {note, "The base sets how slow the slowest pair is: it turns once in 2 pi base^(1 - 2/d) positions, "
                           "which should exceed the longest text, while fast pairs tell neighbours apart."};
@@ -150,14 +150,14 @@ Result run_concat(const Request&) {
         if (one.group == added) continue;
         curve.add(one.x, one.group->loss());
         const auto over = compare(*one.group, *added, spread);
-        append(told_of, told("with {} of them by {}{} nats ({})", one.x, over ? figure(over->mean, 2) : "-",
+        append(told_of, told("with {} such columns by {}{} nats ({})", one.x, over ? figure(over->mean, 2) : "-",
                              over ? margin(over->half(all.size() - 1)) : "", verdict_of(over, all.size() - 1)));
     }
     curves.references = {{"added to all columns", added->loss()}};
-    result.answer =
-        told("Adding leaves all columns for the word; concatenating keeps the word and its place apart from the start. "
-             "At equal width, positions in columns of their own change the loss of adding {}.",
-             told_of);
+    result.answer = told(
+        "If positions are added, the word can use all columns. If they are concatenated, they have columns of their "
+        "own. At equal width, this changes the loss {}.",
+        told_of);
     result.pictures = {
         {"losses", "Loss with positions in columns of their own", "columns for positions", "nats per token", curves}};
     result.tables = {

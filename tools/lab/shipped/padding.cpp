@@ -86,13 +86,13 @@ Result run(const Request& request) {
         else
             append(move, told("{} by {} %", in_text(names[m]), fixed_text(100 * v, 0)));
     Result result;
-    result.answer =
-        told("It changes nothing if the pads are masked and positions begin at the prompt (at most {} %). "
-             "With the mask alone, 32 pads move the next word's probabilities for {}, and not for {}, which "
-             "depend on distances alone. Without a mask the pads count as text, and move, in %, {}.",
-             figure(100 * worst, 1), or_none(move), or_none(still),
-             ends_of(
-                 names, [&](std::size_t m) { return 100 * at(3, 32)(m); }, 0));
+    result.answer = told(
+        "Padding changes nothing if the pads are masked and positions begin at the prompt (at most {} %). With the "
+        "mask alone, 32 pads change nothing for encodings of distances ({}), and move the next word's probabilities "
+        "for the others: {}. Without a mask the pads count as text. They move {} % of the probability.",
+        figure(100 * worst, 1), or_none(still), or_none(move),
+        ends_of(
+            names, [&](std::size_t m) { return 100 * at(3, 32)(m); }, 0));
     Names pads;
     for (const int count : counts) pads.push_back(std::to_string(count));
     for (const std::size_t w : {std::size_t{1}, std::size_t{3}})

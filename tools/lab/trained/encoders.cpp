@@ -10,7 +10,7 @@ Result run(const Request& request) {
     const LettersBefore task{.length = 24, .steps = request.quick ? 300 : 600, .mask = Mask::bidirectional};
     const GridPlan plan{{task.recipe()},
                         request.encodings("none;alibi;t5;rope;rope+alibi;xpos;learned"),
-                        request.integer("seeds", request.quick ? 2 : 3)};
+                        request.integer("seeds", 3)};
     const auto grid =
         train_grid<double>(plan, request.seed, request.progress, [&](const Model& model, const GridCell& cell) {
             return task.right(model, cell.seed, task.length);
@@ -62,7 +62,7 @@ const Experiment encoders_experiment{
     .details = "Small bidirectional models, trained in this run to repeat the letter before each letter. An encoding "
                "that knows only how far a token is cannot. 3 seeds; --encodings names other encodings.",
     .options = {"seeds", "encodings"},
-    .seconds = {40, 8},
+    .seconds = {40, 12},
     .run = encoders_file::run};
 
 } // namespace ordo::lab

@@ -49,7 +49,7 @@ Result run(const Request& request) {
     register_all();
     const LettersBefore task{.places = 3, .steps = request.quick ? 400 : 800};
     const GridPlan plan{
-        {task.recipe()}, {"rope", "rope-values", "rope-values-back"}, request.integer("seeds", request.quick ? 2 : 3)};
+        {task.recipe()}, {"rope", "rope-values", "rope-values-back"}, request.integer("seeds", 3)};
     const auto grid =
         train_grid<Vector>(plan, request.seed, request.progress, [&](const Model& model, const GridCell& cell) {
             Vector right;
@@ -99,7 +99,7 @@ const Experiment values_experiment{
                "on values too, and with each head's output rotated back. Texts then begin at other positions. Su et "
                "al. 2021, arXiv 2104.09864, 3.4.",
     .options = {"seeds"},
-    .seconds = {12, 4},
+    .seconds = {12, 6},
     .run = values_file::run};
 
 } // namespace ordo::lab

@@ -130,19 +130,21 @@ Result run(const Request& request) {
     result.pictures = {order_picture(rows), published_picture(rows, lines)};
     // Judged by intervals, as the expectations are.
     std::size_t told_apart[model_depths] = {};
-    std::string others[model_depths];
+    std::string cannot[model_depths], open[model_depths];
     for (const WordRow& row : rows)
         for (std::size_t d = 0; d < model_depths; ++d) {
             const Verdict verdict = above(accuracy_of(row.chase[d]).interval, 0.75);
             told_apart[d] += verdict == Verdict::held;
             if (verdict != Verdict::held)
-                append(others[d],
-                       told("{} {}", in_text(row.encoding), verdict == Verdict::missed ? "does not" : "is undecided"));
+                append(verdict == Verdict::missed ? cannot[d] : open[d], in_text(row.encoding));
         }
-    result.answer = told("With one layer, {} of {} models tell who hunts whom (more than three answers of four are "
-                         "correct); the others: {}. With two layers, {} do; the others: {}. The three published "
-                         "questions about the next word do not rank encodings.",
-                         told_apart[0], rows.size(), or_none(others[0]), told_apart[1], or_none(others[1]));
+    const auto rest = [&](std::size_t d) {
+        return listed(" These do not: ", cannot[d], ".") + listed(" These are undecided: ", open[d], ".");
+    };
+    result.answer = told("Models learn who hunts whom, and three answers of four have to be right. With one layer, {} "
+                         "of {} models can tell.{} With two layers, {} can.{} The three published questions about the "
+                         "next word do not rank encodings.",
+                         told_apart[0], rows.size(), rest(0), told_apart[1], rest(1));
     expectations_of(rows, lines).write_to(result);
     result.notes = notes;
     return result;
