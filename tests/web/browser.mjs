@@ -108,6 +108,31 @@ try {
         }
       });
 
+  for (const [width, dark] of [[1280, false], [390, true]])
+    await test(`questions, ${width} px`, width, dark, async (page) => {
+      await page.open(`${base}questions.html`);
+      await page.until($('#q20'));
+      check('twenty questions, and no Markdown', await page.evaluate(`[${all('h2')}.length,
+        /\\*\\*|\\]\\(|\`|<!--|^#/m.test(${text('main')})]`), [20, false]);
+      check('their faults', await page.evaluate(`(${faults})()`), []);
+      if (pictures) writeFileSync(join(pictures, `questions-${width}-${dark ? 'dark' : 'light'}.png`), await page.picture());
+      const links = await page.evaluate(`${all('main a')}.map(({ href }) => href).filter((href) => href.includes('/#'))`);
+      check('links into the views', links.length >= 12);
+      if (width === 390) return;
+      await page.open(`${base}#encoding`);
+      await page.until(ready.encoding, 60);
+      for (const hash of links.map((link) => link.slice(link.indexOf('#')))) { // the page drops values that are usual
+        const [view, query] = hash.split('?'), wanted = new URLSearchParams(query);
+        await page.evaluate(`location.hash = '${hash}'`);
+        await page.until(`!${$(`section${view}`)}.hidden`);
+        check(`${hash}: known`, await page.evaluate(text('#alert')), '');
+        for (const [key, value] of new URLSearchParams((await page.evaluate('location.hash')).split('?')[1]))
+          check(`${hash}: ${key}`, value, wanted.get(key));
+        check(`${hash}: encodings`, (await page.evaluate(`${all(`${view} .chips :checked`)}.map(({ value }) => value)`)).sort(),
+          wanted.get('e').split(',').sort());
+      }
+    });
+
   await test('writing', 1280, false, async (page) => {
     await page.open(`${base}#write?e=alibi&n=20`);
     await page.until(ready.write, 60);
