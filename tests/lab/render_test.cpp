@@ -383,6 +383,46 @@ TEST(LabSvg, SmallMapsHaveTheirNumbersAndSayWhyCellsAreBlank) {
     EXPECT_FALSE(has(svg(), ">0.12"));
 }
 
+// As many names as the lab has encodings, at both sides of a map: no name is drawn over another, and none is cut.
+TEST(LabSvg, ManyNamesStandClearOfEachOther) {
+    HeatMap map{.values = std::vector<std::vector<double>>(40, std::vector<double>(40, 1))};
+    for (int i = 0; i < 40; ++i)
+        map.x_names.push_back("name" + std::to_string(i) + std::string(i % 5 == 4 ? 40 : i % 5, 'n'));
+    map.y_names = map.x_names;
+    std::istringstream lines(lab::svg_of({"m", "m", "x", "y", map}));
+    std::vector<double> across, down;
+    for (std::string line; std::getline(lines, line);) {
+        double x = 0, y = 0, size = 0;
+        if (!has(line, ">name")) continue;
+        ASSERT_EQ(std::sscanf(line.c_str(), "<text transform=\"translate(%lf %lf)", &x, &y), 2) << line;
+        ASSERT_EQ(std::sscanf(line.c_str() + line.find("font-size"), "font-size=\"%lf\"", &size), 1) << line;
+        std::vector<double>& places = has(line, "rotate") ? across : down;
+        const double place = has(line, "rotate") ? x : y;
+        if (!places.empty()) {
+            EXPECT_GE(place - places.back(), 0.95 * size) << line;
+        }
+        places.push_back(place);
+        const double letters =
+            static_cast<double>(lab::columns_of(line.substr(line.find('>') + 1))) - 7; // less </text>
+        EXPECT_GE(has(line, "rotate") ? 1000 : x, 0.5 * size * letters) << line;
+    }
+    EXPECT_EQ(across.size(), 40u);
+    EXPECT_EQ(down.size(), 40u);
+}
+
+// The label of an axis that is longer than the plot begins inside the picture.
+TEST(LabSvg, ALongLabelIsNotCut) {
+    const std::string label(44, 'l');
+    const std::string svg =
+        lab::svg_of({"p", "p", "x", label,
+                     Curves{.series = {{.label = "s", .x = {0, 1}, .y = {1, 2}, .style = Series::Style::points}},
+                            .x_names = {std::string(24, 'n'), std::string(24, 'n')}}});
+    const std::size_t at = svg.rfind("<text", svg.find(">" + label + "<"));
+    double x = 0, y = 0;
+    ASSERT_EQ(std::sscanf(svg.c_str() + at, "<text transform=\"translate(%lf %lf)", &x, &y), 2);
+    EXPECT_GE(y, 44 * 0.5 * 15 / 2);
+}
+
 // 6 x 3 cells on the plot, each row a stroke for each run of one colour.
 TEST(LabSvg, CellsOfOneColourAreOneStroke) {
     const std::string svg = lab::svg_of(

@@ -99,8 +99,11 @@ struct Axis {
 
 inline std::vector<Tick> ticks_of_names(const std::vector<std::string>& names) {
     std::vector<Tick> ticks;
+    constexpr int most = 24; // letters
     for (std::size_t i = 0; i < names.size(); ++i)
-        if (!names[i].empty()) ticks.push_back({static_cast<double>(i), names[i]});
+        if (!names[i].empty())
+            ticks.push_back({static_cast<double>(i),
+                             columns_of(names[i]) > most ? fitted(names[i], most - 1) + "\u2026" : names[i]});
     return ticks;
 }
 
@@ -110,13 +113,18 @@ struct Frame {
     Axis x, y;
     double height = 460, below = 24; // below: of the numbers under the plot
     double key = 0;                  // the height of a key under everything
+    double letters = small;          // of names under the plot
     std::string remark = {};         // under the label of x
 
     void place(double right, bool high) {
         const bool upright = is_upright(right);
-        if (upright) below = std::min(260.0, breadth(x.ticks)) + 12;
-        height = (high ? 860 : upright ? 600 : 460) + key;
-        x.from = 52 + std::min(300.0, breadth(y.ticks)), x.to = width - right;
+        x.from = 52 + breadth(y.ticks), x.to = width - right;
+        if (upright) {
+            letters = std::clamp((x.to - x.from) / static_cast<double>(x.ticks.size()), 8.0, small);
+            below = breadth(x.ticks) * letters / small + 12;
+        }
+        const double rows = (small + 1) * static_cast<double>(y.ticks.size()); // of names at the left
+        height = std::max(high ? 860.0 : upright ? 600 : 460, rows + below + 70) + key;
         y.from = height - key - below - (remark.empty() ? 34 : 54), y.to = 16;
     }
     void make_square(double cells_x, double cells_y) {
@@ -133,7 +141,7 @@ struct Frame {
             if (grid) lines += line(at, y.from, at, y.to, light);
             out += line(at, y.from, at, y.from + 5, dark) +
                    written(at, y.from + (upright ? 10 : 16), tick.text,
-                           {small, upright ? "end" : "middle", upright ? -90.0 : 0});
+                           {letters, upright ? "end" : "middle", upright ? -90.0 : 0});
         }
         for (const Tick& tick : y.ticks) {
             const double at = y.at(tick.at);
@@ -142,7 +150,8 @@ struct Frame {
         }
         return lines + out + line(x.from, y.from, x.to, y.from, dark) + line(x.from, y.from, x.from, y.to, dark) +
                written(middle, label, picture.x_label) + written(middle, label + 20, remark) +
-               written(16, (y.from + y.to) / 2, picture.y_label, {.turn = -90});
+               written(16, std::max((y.from + y.to) / 2, breadth(picture.y_label, 15) / 2 + 4), picture.y_label,
+                       {.turn = -90});
     }
 
 private:
