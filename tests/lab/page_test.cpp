@@ -24,22 +24,45 @@ TEST(LabPage, NothingBecomesMarkup) {
     for (const char* outside : {"src=", "url("}) EXPECT_FALSE(has(page, outside));
 }
 
-// A card by lesson for each question, a list of them, and sections that are closed.
+// A card for each question in one of five groups, a list of them, and sections that are closed.
 TEST(LabPage, HasACardForEachQuestionAndClosedSections) {
     std::vector<lab::Outcome> outcomes;
     for (const lab::Experiment* experiment : lab::experiments())
         outcomes.push_back({.experiment = experiment, .command = "c", .result = small_result()});
     const std::string page = lab::page_html(outcomes, {"v", "m", "c"});
-    std::size_t at = page.find("<section id=\"answers\">");
-    for (const lab::Lesson& lesson : lab::lessons()) {
-        ASSERT_NE(at = page.find("<h2>" + std::string(lesson.title) + "</h2>", at), std::string::npos);
-        for (const lab::Experiment* experiment : lesson.experiments) {
-            const std::string name(experiment->name);
-            EXPECT_NE(page.find("<a class=\"card\" href=\"#" + name + "\">", at), std::string::npos) << name;
-            EXPECT_TRUE(has(page, "<details class=\"experiment\" id=\"" + name + "\"><summary>")) << name;
-            EXPECT_LT(page.find("<a href=\"#" + name + "\">"), at) << name; // the list
-        }
+    const std::size_t begin = page.find("<section id=\"answers\">"), end = page.find("</section>", begin);
+    const std::string cards = page.substr(begin, end - begin);
+    std::size_t groups = 0;
+    for (std::size_t at = 0; (at = cards.find("<h2>", at)) != std::string::npos; ++at) ++groups;
+    EXPECT_EQ(groups, 5u);
+    EXPECT_LT(cards.find("<h2>"), cards.find("<div class=\"cards\">")); // no group without a title
+    EXPECT_EQ(cards.find("</h2>\n<div class=\"cards\">\n</div>"), std::string::npos);
+    for (const lab::Experiment* experiment : lab::experiments()) {
+        const std::string name(experiment->name);
+        EXPECT_TRUE(has(cards, "<a class=\"card\" href=\"#" + name + "\">")) << name;
+        EXPECT_TRUE(has(page, "<details class=\"experiment\" id=\"" + name + "\"><summary>")) << name;
+        EXPECT_LT(page.find("<a href=\"#" + name + "\">"), begin) << name; // the list
     }
+    std::size_t titled = 0;
+    for (std::size_t at = 0; (at = cards.find("<div class=\"cards\">", at)) != std::string::npos; ++at) ++titled;
+    EXPECT_EQ(titled, groups);
+}
+
+// Claims in many sentences do not fill the page of the answers.
+TEST(LabPage, ManySentencesAreAPageOfTheirOwn) {
+    lab::Result result = small_result();
+    tools::Figures many{{"claim"}, {}};
+    for (int i = 0; i < 30; ++i) many.add("<claim> " + std::to_string(i) + std::string(100, 'f'));
+    result.tables.push_back({"claims", "claims in full", many});
+    const std::vector<lab::Outcome> outcomes{{.experiment = &nasty, .command = "c", .result = result}};
+    const std::string page = lab::page_html(outcomes, {"v", "m", "c"});
+    EXPECT_TRUE(has(page, "<a href=\"nasty-claims.html\">All 30 on a page</a>"));
+    EXPECT_FALSE(has(page, "claim&gt; 7f"));
+    const auto pages = lab::own_pages(outcomes);
+    ASSERT_EQ(pages.size(), 1u);
+    EXPECT_EQ(pages[0].first, "nasty-claims.html");
+    EXPECT_TRUE(has(pages[0].second, "&lt;claim&gt; 7f"));
+    EXPECT_TRUE(has(pages[0].second, "<a href=\"index.html\">"));
 }
 
 // Links lead into the page and to the files of tables and pictures. A long table is only a link.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The report as HTML: a card for each question, by lesson, and closed sections below. The page loads nothing, and
-// escapes all text. Long tables are links to the files in data/.
+// The report as HTML: a card for each question, in five groups, and closed sections below. The page loads nothing, and
+// escapes all text. Long tables are links to the files in data/, or to pages of their own if they have sentences.
 #include "tools/lab/drawing/render.h"
 #include "tools/lab/drawing/svg.h"
 #include "tools/lab/report/report.h"
@@ -35,6 +35,7 @@ nav strong { display: block; margin-top: .6rem; }
   nav { display: block; position: sticky; top: 1rem; align-self: start; max-height: calc(100vh - 2rem);
     overflow-y: auto; }
 }
+.alone { grid-column: 1 / -1; max-width: 60rem; }
 a { color: var(--link); } h1, h2, h3 { line-height: 1.25; }
 h2 { margin: 1.5rem 0 .8rem; }
 .experiment { border-top: 1px solid var(--line); } .experiment > summary { padding: .4rem 0; font-weight: bold; }
@@ -154,16 +155,25 @@ std::string records_html(const Figures& figures) {
     return out;
 }
 
+// The file of a table with many sentences.
+std::string page_of(const Experiment& experiment, const NamedFigures& table) {
+    return has_sentences(table.figures) && table.figures.rows.size() > few_records
+               ? file_stem(experiment, table.name) + ".html"
+               : "";
+}
+
 std::string table_html(const Experiment& experiment, const NamedFigures& table) {
     const std::size_t rows = table.figures.rows.size();
+    const std::string page = page_of(experiment, table);
     const bool sentences = has_sentences(table.figures),
-               whole = rows <= (sentences ? few_records : long_table) &&
-                       (sentences || table.figures.columns.size() < many_columns);
+               whole =
+                   page.empty() && (sentences || (rows <= long_table && table.figures.columns.size() < many_columns));
     const Figures figures = whole ? for_readers(table.figures) : Figures{};
     return "<h3>" + prose(table.title) + "</h3>\n" +
-           (!whole      ? std::string()
-            : sentences ? records_html(figures)
-                        : rows_html(figures)) +
+           (!page.empty() ? "<p><a href=\"" + page + "\">All " + std::to_string(rows) + " on a page</a></p>\n"
+            : !whole      ? std::string()
+            : sentences   ? records_html(figures)
+                          : rows_html(figures)) +
            csv_link(file_stem(experiment, table.name),
                     whole ? "These numbers as CSV" : std::to_string(rows) + " rows as CSV");
 }
@@ -184,20 +194,38 @@ std::string pictures_html(const Experiment& experiment, std::span<const Picture>
     return pictures.size() > few_pictures ? out + "</details>\n" : out;
 }
 
-// The outcomes by lesson; those of no lesson come last, without a title.
+// The groups of the cards, by lessons.
+struct Group {
+    std::string_view title;
+    std::vector<std::string_view> lessons;
+};
+const Group groups[] = {{"Why order matters", {"Why order matters"}},
+                        {"How encodings work", {"Waves", "Rotations", "Biases", "In other programs"}},
+                        {"Which to choose, and what to believe", {"Which is better?", "Reading critically"}},
+                        {"How far they reach", {"Longer texts"}},
+                        {"Inside a model", {"Inside a model"}}};
+
+// The outcomes by group; those of no group come last, without a title.
 struct Chapter {
     std::string title;
     std::vector<const Outcome*> outcomes = {};
 };
 std::vector<Chapter> chapters_of(std::span<const Outcome> outcomes) {
     std::vector<Chapter> chapters;
-    for (const Lesson& lesson : lessons()) chapters.push_back({std::string(lesson.title)});
-    chapters.emplace_back();
-    for (const Outcome& outcome : outcomes) {
-        std::size_t at = 0;
-        while (at < lessons().size() && !std::ranges::count(lessons()[at].experiments, outcome.experiment)) ++at;
-        chapters[at].outcomes.push_back(&outcome);
+    for (const Group& group : groups) {
+        chapters.push_back({std::string(group.title)});
+        for (const std::string_view title : group.lessons)
+            for (const Outcome& outcome : outcomes)
+                for (const Lesson& lesson : lessons())
+                    if (lesson.title == title && std::ranges::count(lesson.experiments, outcome.experiment))
+                        chapters.back().outcomes.push_back(&outcome);
     }
+    Chapter others;
+    for (const Outcome& outcome : outcomes)
+        if (std::ranges::none_of(
+                chapters, [&](const Chapter& chapter) { return std::ranges::count(chapter.outcomes, &outcome) > 0; }))
+            others.outcomes.push_back(&outcome);
+    chapters.push_back(others);
     std::erase_if(chapters, [](const Chapter& chapter) { return chapter.outcomes.empty(); });
     return chapters;
 }
@@ -249,7 +277,26 @@ std::string section(const Outcome& outcome) {
            " s.</p>\n</details>\n<p><a href=\"#answers\">All questions</a></p>\n</details>\n";
 }
 
+std::string head_html(std::string_view title) {
+    return "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" "
+           "content=\"width=device-width\">\n<title>" +
+           escaped_html(title) + "</title>\n<style>" + std::string(style) + "</style>\n</head>\n<body>\n";
+}
+
 } // namespace
+
+std::vector<std::pair<std::string, std::string>> own_pages(std::span<const Outcome> outcomes) {
+    std::vector<std::pair<std::string, std::string>> pages;
+    for (const Outcome& outcome : outcomes)
+        for (const NamedFigures& table : outcome.result.tables)
+            if (const std::string name = page_of(*outcome.experiment, table); !name.empty())
+                pages.emplace_back(
+                    name, head_html(outcome.experiment->summary) + "<main class=\"alone\">\n<h1>" +
+                              prose(outcome.experiment->summary) + "</h1>\n" + paragraph(outcome.result.answer) +
+                              "<h2>" + prose(table.title) + "</h2>\n" + records_html(for_readers(table.figures)) +
+                              "<p><a href=\"index.html\">All questions</a></p>\n</main>\n</body>\n</html>\n");
+    return pages;
+}
 
 std::vector<std::string> introduction(std::size_t questions, const Setting& setting) {
     std::vector<std::string> out{
@@ -272,10 +319,7 @@ std::vector<std::string> introduction(std::size_t questions, const Setting& sett
 }
 
 std::string page_html(std::span<const Outcome> outcomes, const Setting& setting) {
-    std::string out = "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" "
-                      "content=\"width=device-width\">\n<title>" +
-                      std::string(page_title) + "</title>\n<style>" + std::string(style) +
-                      "</style>\n</head>\n<body>\n";
+    std::string out = head_html(page_title);
     const std::vector<Chapter> chapters = chapters_of(outcomes);
     out += contents(chapters) + "<main>\n<h1>" + std::string(page_title) + "</h1>\n";
     for (const std::string& text : introduction(outcomes.size(), setting)) out += paragraph(text);

@@ -198,6 +198,7 @@ int write_report(const tools::Arguments& arguments, const fs::path& directory,
     write_file(directory / names.html, page_html(outcomes, setting), Links::replace);
     write_file(directory / names.markdown, page_markdown(outcomes, setting), Links::replace);
     if (partial) return tools::stop_code();
+    for (const auto& [name, html] : own_pages(outcomes)) write_file(directory / name, html, Links::replace);
     for (const char* name : {others.html, others.markdown}) {
         std::error_code error;
         fs::remove(directory / name, error); // from a stopped run: this run replaces it

@@ -27,6 +27,8 @@ inline constexpr std::string_view page_title = "Positional encodings by experime
 std::vector<std::string> introduction(std::size_t questions, const Setting& setting);
 // The page with its pictures.
 std::string page_html(std::span<const Outcome> outcomes, const Setting& setting);
+// The pages beside it, by file name: one for each table of many sentences.
+std::vector<std::pair<std::string, std::string>> own_pages(std::span<const Outcome> outcomes);
 // The same as Markdown with links to the files in pictures/.
 std::string page_markdown(std::span<const Outcome> outcomes, const Setting& setting);
 
