@@ -58,6 +58,8 @@ Result run(const Request& request) {
     Figures brief{{"n", "claim", "verdict", "figure_of_this_run"}, {}, -1};
     Figures table{{"number", "where", "claim", "verdict", "fact", "figure_of_this_run", "shown_by"}, {}, -1};
     std::map<std::string, int> verdicts;
+    constexpr int well_known[] = {6, 16, 20}; // wrong ones that many readers meet
+    std::string examples;
     const std::vector<Claim> all = read_claims();
     for (const Claim& one : all) {
         const auto told_by = [&](const char* part) {
@@ -68,11 +70,14 @@ Result run(const Request& request) {
         add_row(table, one.number, one.where, one.part("claim", one.part("brief")), one.verdict, one.part("fact"),
                 figure + listed("; ", more), one.part("shown", "-"));
         ++verdicts[one.verdict];
+        if (std::ranges::count(well_known, one.number))
+            append(examples, told("\"{}\"", one.part("claim", one.part("brief"))));
     }
     Result result;
-    result.answer = told("{} of {} doubtful claims in five introductory texts and their code are wrong, and {} hold "
-                         "only within limits. {} is right. Each claim has its fact and a number of this run below.",
-                         verdicts["wrong"], all.size(), verdicts["partly"], verdicts["right"]);
+    result.answer = told("{} of {} doubtful claims in five introductory texts and their code are wrong, such as {}. {} "
+                         "hold only within limits, and {} is right. Each claim has its fact and a number of this run "
+                         "below.",
+                         verdicts["wrong"], all.size(), examples, verdicts["partly"], verdicts["right"]);
     result.notes = {"Claim 3 is right, and stronger than the text says. \"Partly\" means right within limits, which "
                     "the fact names.",
                     "For errors in code, a function here computes the wrong formula next to the correct one; the code "

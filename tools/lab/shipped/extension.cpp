@@ -131,11 +131,13 @@ std::string ranking_of(const Extension& one, int multiple) {
     for (std::size_t m = 0; m < std::size(methods); ++m) means.push_back(last_of(one, m, multiple).mean());
     const std::vector<std::size_t> order = ranked(means);
     std::string ranking;
-    for (const std::size_t m : order) append(ranking, told("{} {}", methods[m].name, figure(std::exp(means[m]), 4)));
+    for (const std::size_t m : order)
+        append(ranking, told("{} with {}", figure(std::exp(means[m]), 4), methods[m].name));
     const Mean ahead = paired(last_of(one, order[1], multiple), last_of(one, order[0], multiple));
-    return told("{} at {}x, perplexity of the last tokens: {}. The first is ahead of the second by {}{} nats ({}).",
-                one.file.name, multiple, ranking, figure(ahead.mean, 2), margin(ahead.half, 2),
-                name_of(above(ahead.interval(), 0)));
+    const bool decided = above(ahead.interval(), 0) == Verdict::held;
+    return told("At {}x, the last tokens have a perplexity of {} in {}. {} ahead of {}: {}{} nats.", multiple, ranking,
+                one.file.name, text(methods[order[0]].name, decided ? " is" : " is not surely"), methods[order[1]].name,
+                figure(ahead.mean, 2), margin(ahead.half, 2));
 }
 
 Result run(const Request& request) {

@@ -79,14 +79,15 @@ Result result_of_tasks(const TaskPlan& plan, const AllRuns& all) {
             solved += solved_of(all[t][e]), models += plan.seeds;
         }
         append(best,
-               told("{} (guessing: {}) {}", plan.tasks[t]->name, figure(1.0 / plan.tasks[t]->choices, 2),
+               told("{} {}, and {} by guessing", plan.tasks[t]->name,
                     ends_of(plan.encodings,
-                            [&](std::size_t e) { return right_at(all[t][e], plan.times.size() - 1).mean; })),
+                            [&](std::size_t e) { return right_at(all[t][e], plan.times.size() - 1).mean; }),
+                    figure(1.0 / plan.tasks[t]->choices, 2)),
                "; ");
     }
     result.answer =
-        told("{} of {} models solved their task at the trained length. At {} times the length, the share of "
-             "correct symbols is: {}.",
+        told("{} of {} models solved their task at the trained length. At {} times the length, these shares of "
+             "their symbols are right: {}.",
              solved, models, tools::number_text(plan.times.back()), best);
     result.tables.push_back(std::move(summary));
     result.expected = expected_of_tasks();
