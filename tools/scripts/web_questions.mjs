@@ -18,7 +18,7 @@ function block(text) {
   if (text.startsWith('- ')) return `<ul>${text.slice(2).split('\n- ').map((item) => `<li>${inline(item)}</li>`).join('')}</ul>`;
   if (!text.startsWith('|')) return `<p>${inline(text)}</p>`;
   const [head, , ...rows] = text.split('\n');
-  return `<div class="wide"><table><tr>${cells(head, 'th')}</tr>${rows.map((row) => `<tr>${cells(row, 'td')}</tr>`).join('')}</table></div>`;
+  return `<div class="wide"><table${rows.join().length > 1000 ? ' class="long"' : ''}><tr>${cells(head, 'th')}</tr>${rows.map((row) => `<tr>${cells(row, 'td')}</tr>`).join('')}</table></div>`;
 }
 const body = source.replace(/^(#.*)\n/gm, '$1\n\n').replace(/<!-- view: (.*?) -->/gs, '\n\n$1\n\n').replace(/<!--.*?-->\n?/gs, '\n\n')
   .replace(/^`tools\/scripts\/.*\n/m, '').split(/\n\n+/).filter((text) => text.trim()).map((text) => block(text.trim())).join('\n');

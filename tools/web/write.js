@@ -103,7 +103,8 @@ const perplexity = ([sum, count]) => Math.exp(sum / count);
 export function redraw() {
   if (!losses || proof.hidden) return;
   const tint = (name) => colour('--mark', $(`[value=${name}]`, form).parentNode);
-  curves($('canvas', proof), readers.map((name, i) => ({ name, tint: tint(name),
+  const dash = (name) => readers.findIndex((other) => tint(other) === tint(name)) === readers.indexOf(name) ? [] : [8, 5];
+  curves($('canvas', proof), readers.map((name, i) => ({ name, tint: tint(name), dash: dash(name), // two share a colour
     points: losses[i].map((sums, k) => [(k + 0.5) * step, perplexity(sums)]) })),
   'position in tokens', 'perplexity', { height: 260, mark: 256 });
 }
