@@ -41,7 +41,8 @@ function draw_maps(col = -1, row = query()) {
   cell_at = all.map((at, i) => word_map(maps[i], words, at, shades[i], row, col));
   $('.which', section).textContent = `Layer ${Number(state.l) + 1}, head ${Number(state.h) + 1}`;
   $$('.maps figcaption span', section).forEach((node, i) => {
-    node.textContent = i < 2 ? `scores, purple ${signed(-most)} to orange ${signed(most)}` : 'weights, 0 to 100 %';
+    node.textContent = i < 2 ? `scores, purple ${signed(-most)} to orange ${signed(most)}: +1 makes a word 2.7 times as ` +
+      'important' : 'weights, 0 to 100 %';
   });
 }
 

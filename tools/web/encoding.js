@@ -77,7 +77,7 @@ function facts(spec) {
   $('.facts', section).replaceChildren(el('h2', {}, mark(about.name, about.name, section), about.name),
     el('p', { className: 'idea' }, `It ${about.summary}.`), el('dl', {}, line('Formula', el('pre', {}, about.formula)),
       line('Acts', about.acts.split('+').map((moment) => places[moment] ?? 'nowhere').join('; ')),
-      line('Paper', ...paper), line('Cost', `${number(about.cost)} % of the operations of the layers, over 256 tokens`),
+      line('Paper', ...paper), line('Operations', `${number(about.cost)} % of those of the layers, over 256 tokens`),
       line('In Ordo', el('code', {}, `--encoding ${spec}`))));
 }
 
