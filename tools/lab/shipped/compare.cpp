@@ -137,7 +137,8 @@ Result compare_losses(const Request& request) {
         "nll is the loss of all tokens in windows of the trained length, as in ordo perplexity. minus_none is the "
         "difference from no encoding. more_at_4x is the extra loss of the same last tokens in windows of four times "
         "the trained length; --quick measures a part of each document.",
-        "half is half of the 95 % interval: half_seeds from the spread between seeds, half_documents from the "
+        "half is the half-width of the 95 % interval: half_seeds from the spread between seeds, half_documents from "
+        "the "
         "documents of the text, half from both. half and p are of a pair alone; half_minus, half_corrected, "
         "p_corrected and beyond_chance are for all comparisons of a kind. The spread of an encoding is its own or the "
         "pooled one, whichever is larger, with four degrees of freedom more than its own.",

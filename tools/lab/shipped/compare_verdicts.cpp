@@ -82,12 +82,13 @@ std::string headline(const std::vector<Group>& groups, const Comparisons& all) {
 
 // The mean losses, and their differences from the encoding none.
 void add_losses(Result& result, const std::vector<Group>& groups, const Comparisons& all, const std::string& held) {
-    Figures& figures = result.table(
-        "loss",
-        told("{}, {}: nats per token, mean over the seeds and half of the 95 % interval", held, headline(groups, all)),
-        {"encoding", "seeds", "nll", "half", "minus_none", "half_minus", "half_documents", "more_at_4x", "half_more",
-         "can_be_best"},
-        3);
+    Figures& figures =
+        result.table("loss",
+                     told("{}, {}: nats per token, mean over the seeds and half-width of the 95 % interval", held,
+                          headline(groups, all)),
+                     {"encoding", "seeds", "nll", "half", "minus_none", "half_minus", "half_documents", "more_at_4x",
+                      "half_more", "can_be_best"},
+                     3);
     for (std::size_t i = 0; i < groups.size(); ++i) {
         const Vector nll = groups[i].values(&Run::nll), farther = groups[i].values(&Run::farther);
         const ErrorPart error = error_of_mean(nll, all.spread);

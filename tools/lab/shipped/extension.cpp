@@ -175,7 +175,8 @@ Result run(const Request& request) {
              held.name),
         "ppl_last is of the same tokens at every length, each with at least half a trained length before it. ppl_whole "
         "is of disjoint windows; at short lengths, more of their tokens have little text before them.",
-        told("half is half of the 95 % interval of the difference on the same tokens, Student's over {} documents. One "
+        told("half is the half-width of the 95 % interval of the difference on the same tokens, Student's over {} "
+             "documents. One "
              "model and one text say nothing about others.",
              last_of(all[0], none, 1).sums.size())};
     return result;

@@ -152,13 +152,14 @@ Result run(const Request& request) {
         if (!all.back().refusal.empty()) result.found.push_back(all.back().refusal);
         for (const auto& [length, values] : all.back().whole) add_rows(lengths, all.back(), length);
     }
-    result.tables = {{"last", text("Perplexity of the last tokens of windows, ", held.name), by_length(all, true)},
-                     {"whole", text("Perplexity of whole windows, ", held.name), by_length(all, false)},
-                     {"position", "Perplexity by position in the longest windows of each model", by_position(all)},
-                     {"lengths",
-                      "Nats per token with half of the 95 % interval over documents, and the difference from the same "
-                      "tokens at the trained length",
-                      std::move(lengths)}};
+    result.tables = {
+        {"last", text("Perplexity of the last tokens of windows, ", held.name), by_length(all, true)},
+        {"whole", text("Perplexity of whole windows, ", held.name), by_length(all, false)},
+        {"position", "Perplexity by position in the longest windows of each model", by_position(all)},
+        {"lengths",
+         "Nats per token with the half-width of the 95 % interval over documents, and the difference from the same "
+         "tokens at the trained length",
+         std::move(lengths)}};
     result.answer = answer_of(all);
     result.pictures = {known_curves(all)};
     for (const bool last : {true, false}) add_map(result.pictures, all, last);
@@ -170,7 +171,8 @@ Result run(const Request& request) {
         "window whole: documents are cut into disjoint windows, and the first token of any window is not scored. "
         "window last: the last tokens before ends that are the same at every length, so a longer window can only help "
         "a model that can use it. Both score the same tokens at every length.",
-        "nll_over_1x is the mean difference from the same tokens at the trained length, half is half of its 95 % "
+        "nll_over_1x is the mean difference from the same tokens at the trained length, half is half the width of its "
+        "95 % "
         "interval over the documents. One trained model of each kind says nothing about other seeds.",
         "Models of this size show the shapes, not the published gaps. The paper's last tokens (tables 13 to 15): from "
         "512 to 3072 tokens the perplexity goes from 18.35 to 360.12 (sinusoidal), from 17.92 to 30.77 (T5 bias) and "

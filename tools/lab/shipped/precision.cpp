@@ -145,10 +145,10 @@ Result run(const Request& request) {
         "Exact rotations depend on distances alone, so that moving a window changes nothing: each extra nat is a "
         "rounding "
         "error. f16 holds no position above 65,504: its cells there are blank.",
-        told(
-            "Weights: {}; text: {}, the first window of each document. Differences are from f64 at the first end, with "
-            "half of the 95 % interval over documents.",
-            file.name, held.name)};
+        told("Weights: {}; text: {}, the first window of each document. Differences are from f64 at the first end, "
+             "with the "
+             "half-width of the 95 % interval over documents.",
+             file.name, held.name)};
     return result;
 }
 

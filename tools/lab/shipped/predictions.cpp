@@ -79,7 +79,7 @@ void show_predictions(const std::filesystem::path& folder, const std::vector<Gro
                                 run - inside - outside, " undecided (", predictions_file, ")."));
     result.tables.push_back({"predictions",
                              "Predictions from before the runs, and results: the loss of an encoding less that of the "
-                             "other, with half of the 95 % interval for one comparison",
+                             "other, with the half-width of the 95 % interval for one comparison",
                              std::move(table)});
 }
 
