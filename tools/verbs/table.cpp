@@ -207,16 +207,16 @@ int run(const Arguments& arguments) {
 } // namespace table_file
 
 extern const Verb table_verb;
-const Verb table_verb{.name = "table",
-                      .operand = "SPEC",
-                      .operand_needed = true,
-                      .summary = "Print an encoding as numbers",
-                      .details =
-                          "An encoding that adds to embeddings has a row for each position. rope has the angle of each "
-                          "position and pair with its cosine and sine. A bias has a row for each query and a column "
-                          "for each key, for one head. rotate-stretch has an angle and a scale. A trained encoding is "
-                          "shown as in the shipped weights, or at the start of its training.",
-                      .groups = table_file::groups,
-                      .run = table_file::run};
+const Verb table_verb{
+    .name = "table",
+    .operand = "SPEC",
+    .operand_needed = true,
+    .summary = "Print an encoding as numbers",
+    .details = "An encoding that adds to embeddings has a row for each position. For rope, each position "
+               "and pair has a row with its angle, cosine and sine. A bias has a row for each query and a column "
+               "for each key, for one head. rotate-stretch has an angle and a scale. A trained encoding is "
+               "shown as in the shipped weights, or at the start of its training.",
+    .groups = table_file::groups,
+    .run = table_file::run};
 
 } // namespace ordo::tools
