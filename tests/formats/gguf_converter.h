@@ -107,7 +107,8 @@ class ConverterFile {
 public:
     ConverterFile(const GgufCase& each) : case_(each), config_(config_of(each.family)) {
         metadata_.emplace_back("general.architecture", GgufValue::of(each.architecture));
-        const Tensors from = tensors_of(each.family);
+        Tensors from = tensors_of(each.family);
+        if (each.architecture == "gemma-embedding") from = with_model_prefix(from);
         for (const auto& [name, values] : from)
             if (const std::string theirs = gguf_name(name, sandwich()); !theirs.empty()) tensors_[theirs] = values;
         if (each.architecture == "mpt")
@@ -181,8 +182,13 @@ private:
                                           {"logit_scale", "logits_scaling"}})
             put(key, config_.at(theirs).get<float>());
     }
-    bool sandwich() const {
-        return case_.architecture == "gemma2" || case_.architecture == "gemma3" || case_.architecture == "olmo2";
+    bool sandwich() const { return case_.architecture == "gemma2" || third() || case_.architecture == "olmo2"; }
+    bool third() const { return case_.architecture == "gemma3" || case_.architecture == "gemma-embedding"; }
+    // The names of a class without a head.
+    static Tensors with_model_prefix(const Tensors& from) {
+        Tensors to;
+        for (const auto& [name, values] : from) to["model." + name] = values;
+        return to;
     }
     // GemmaModel and the two after it. There is no key for the scale of scores: here it goes into what queries are
     // multiplied by, as 1/sqrt(query_pre_attn_scalar) = 1/sqrt(d_head) * sqrt(d_head / query_pre_attn_scalar). Those
@@ -191,16 +197,26 @@ private:
         add_one_to_norms();
         const double scalar = config_.value("query_pre_attn_scalar", static_cast<double>(d_head));
         for (auto& [name, values] : tensors_)
-            if (name.ends_with(case_.architecture == "gemma3" ? ".attn_q_norm.weight" : ".attn_q.weight"))
+            if (name.ends_with(third() ? ".attn_q_norm.weight" : ".attn_q.weight"))
                 for (float& value : values.all) value *= static_cast<float>(std::sqrt(d_head / scalar));
         if (case_.architecture == "gemma2")
             for (const char* key : {"attn_logit_softcapping", "final_logit_softcapping"})
                 put(key, config_.at(key).get<float>());
-        if (case_.architecture != "gemma3") return;
-        count("attention.sliding_window_pattern", config_.at("sliding_window_pattern"));
+        if (!third()) return;
+        count("attention.sliding_window_pattern", 3);
         put("rope.freq_base_swa", config_.at("rope_local_base_freq").get<float>());
+        if (case_.architecture == "gemma-embedding") return put_dense();
         put("rope.scaling.type", "linear");
         put("rope.scaling.factor", config_.at("rope_scaling").at("factor").get<float>());
+    }
+    // The converter's EmbeddingGemma, with --sentence-transformers-dense-modules.
+    void put_dense() {
+        for (const std::string number : {"2", "3"}) {
+            const Values values = tensors_of(case_.family + "/" + number + "_Dense").at("linear.weight");
+            count("dense_" + number + "_feat_in", values.shape[1]);
+            count("dense_" + number + "_feat_out", values.shape[0]);
+            tensors_["dense_" + number + ".weight"] = values;
+        }
     }
     // The converter's Qwen2MoeModel, and Mixtral's, which has only one width.
     void put_experts(const Tensors& from) {

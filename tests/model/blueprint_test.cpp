@@ -276,12 +276,30 @@ TEST(Blueprints, OldFilesReadAsBefore) {
     expect_refused(old_json("rms", false, true, "post"), "parallel_residual");
 }
 
+TEST(Blueprints, DenseLayersAreKeptAndChecked) {
+    Blueprint b = architectures().front().make();
+    b.dense = {{3072, true, false, DenseActivation::tanh}, {768, false, true, DenseActivation::sigmoid}, {5}};
+    EXPECT_EQ(blueprint_from_json(to_json(b), "test").dense, b.dense);
+    const std::vector<TensorSpec> list = tensor_list(b);
+    EXPECT_EQ(list.back().name, "dense.2.weight");
+    EXPECT_EQ(list.back().shape, (std::vector<std::int64_t>{5, 768}));
+    const auto refused = [](const std::string& dense, const std::string& phrase) {
+        expect_refused(replaced("\"gated\":true", "\"gated\":true,\"dense\":" + dense), phrase);
+    };
+    refused("[]", "'dense': expected a list of dense layers");
+    refused("[{}]", "dense layer 0: ");
+    refused("[{\"width\":0}]", "blueprint field 'dense: width': expected 1 to 65536, found 0");
+    refused("[{\"width\":8,\"activation\":\"none\"}]", "dense layer 0: 'activation': expected one of identity");
+    refused("[{\"width\":8,\"height\":8}]", "dense layer 0: unknown field 'height'");
+    refused("[{\"width\":8},{\"width\":8,\"bias\":1}]", "dense layer 1: 'bias'");
+}
+
 TEST(Blueprints, RefusesPlansByTheirNumberAndField) {
     const auto refused = [](const std::string& layers, const std::string& phrase) {
         expect_refused(replaced("\"gated\":true", "\"gated\":true,\"layers\":" + layers), phrase);
     };
-    refused("[]", "'layers': expected a list of plans");
-    refused("{}", "'layers': expected a list of plans");
+    refused("[]", "'layers': expected a list of layer plans");
+    refused("{}", "'layers': expected a list of layer plans");
     refused("null", "'layers'");
     refused("[{},7]", "layer plan 1: expected a JSON object");
     refused("[{},{\"n_heads\":2}]", "layer plan 1: unknown field 'n_heads'");

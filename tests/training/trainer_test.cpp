@@ -269,6 +269,10 @@ TEST(Trainer, OptionsOutOfRangeAreRefused) {
     refuses({.length = std::numeric_limits<int>::max()}, ErrorCode::limit, "sequences of at most 4194304 tokens");
     refuses({.length = (1 << 22) + 1}, ErrorCode::limit, "sequences of at most 4194304 tokens");
     refuses({.batch = 1 << 30}, ErrorCode::limit, " GiB, more than the ");
+    Blueprint dense = small_blueprint();
+    dense.dense = {{8}};
+    const Model other = random_model(dense, "rope", 3);
+    expect_error(ErrorCode::usage, "no dense layers", [&] { Trainer{other, {}}; });
 }
 
 TEST(Trainer, InputOutOfRangeIsRefused) {
