@@ -53,11 +53,12 @@ TEST_P(DenseModels, GiveTheStatesAndVectorsOfTheirTranscription) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Families, DenseModels, ::testing::Values("embedding-gemma", "labse"), [](const auto& each) {
-    std::string name = each.param;
-    std::replace(name.begin(), name.end(), '-', '_');
-    return name;
-});
+INSTANTIATE_TEST_SUITE_P(Families, DenseModels, ::testing::Values("embedding-gemma", "labse", "sentence-t5"),
+                         [](const auto& each) {
+                             std::string name = each.param;
+                             std::replace(name.begin(), name.end(), '-', '_');
+                             return name;
+                         });
 
 // Model types that share the class of another type. The fixture's logits must be the same under each name.
 class OtherNames : public test::HuggingFace {};
