@@ -26,7 +26,7 @@ struct Names<NormPlace> {
 };
 template <>
 struct Names<QkNorm> {
-    static constexpr std::array<std::string_view, 3> all{"none", "head", "width"};
+    static constexpr std::array<std::string_view, 4> all{"none", "head", "width", "rotated"};
 };
 template <>
 struct Names<Activation> {

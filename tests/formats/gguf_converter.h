@@ -26,6 +26,8 @@ inline std::string gguf_name(const std::string& name, bool sandwich) {
                                                                 {"self_attn.o_proj", "attn_output"},
                                                                 {"self_attn.q_norm", "attn_q_norm"},
                                                                 {"self_attn.k_norm", "attn_k_norm"},
+                                                                {"self_attn.query_layernorm", "attn_q_norm"},
+                                                                {"self_attn.key_layernorm", "attn_k_norm"},
                                                                 {"self_attn.qkv_proj", "attn_qkv"},
                                                                 {"mlp.gate_up_proj", "ffn_up"},
                                                                 {"mlp.gate_proj", "ffn_gate"},
@@ -161,6 +163,8 @@ private:
             put_gemma(d_head);
         else if (case_.architecture == "arcee")
             put_yarn(config_.at("rope_scaling"));
+        else if (case_.architecture == "hunyuan-dense")
+            put_scaled_base(d_head);
         else if (config_.contains("rope_scaling") && !config_.at("rope_scaling").is_null())
             put_longrope();
         if (case_.architecture == "granite") put_granite();
@@ -217,6 +221,15 @@ private:
             count("dense_" + number + "_feat_out", values.shape[0]);
             tensors_["dense_" + number + ".weight"] = values;
         }
+    }
+    // The converter's HunYuanModel: alpha is part of the base.
+    void put_scaled_base(int d_head) {
+        const double alpha = config_.at("rope_scaling").at("alpha"), width = d_head;
+        std::erase_if(metadata_, [](const auto& entry) { return entry.first == "hunyuan-dense.rope.freq_base"; });
+        put("rope.freq_base",
+            static_cast<float>(config_.at("rope_theta").get<double>() * std::pow(alpha, width / (width - 2))));
+        put("rope.scaling.type", "none");
+        put("rope.scaling.factor", 1.0f);
     }
     // The converter's Qwen2MoeModel, and Mixtral's, which has only one width.
     void put_experts(const Tensors& from) {

@@ -192,6 +192,7 @@ std::vector<std::pair<std::string, std::function<void(LayerPlan&)>>> changes() {
         {"\"out_bias\":true", [](LayerPlan& p) { p.out_bias = true; }},
         {"\"qk_norm\":\"head\"", [](LayerPlan& p) { p.qk_norm = QkNorm::head; }},
         {"\"qk_norm\":\"width\"", [](LayerPlan& p) { p.qk_norm = QkNorm::width; }},
+        {"\"qk_norm\":\"rotated\"", [](LayerPlan& p) { p.qk_norm = QkNorm::rotated; }},
         {"\"qkv_clip\":8", [](LayerPlan& p) { p.qkv_clip = 8; }},
         {"\"attention_softcap\":50", [](LayerPlan& p) { p.attention_softcap = 50; }},
         {"\"experts\":8,\"experts_used\":2", [](LayerPlan& p) { p.experts = 8, p.experts_used = 2; }},
@@ -308,7 +309,7 @@ TEST(Blueprints, RefusesPlansByTheirNumberAndField) {
     refused("[{},{\"window\":5000000}]", "layer plan 1: blueprint field 'window'");
     refused("[{\"norm_bias\":true}]", "layer plan 0: blueprint field 'norm_bias': expected false with norm rms");
     refused("[{\"norm_place\":\"around\"}]", "layer plan 0: 'norm_place': expected one of pre, post, sandwich");
-    refused("[{\"qk_norm\":\"both\"}]", "layer plan 0: 'qk_norm': expected one of none, head, width");
+    refused("[{\"qk_norm\":\"both\"}]", "layer plan 0: 'qk_norm': expected one of none, head, width, rotated");
     refused("[{\"experts\":2}]", "layer plan 0: blueprint field 'experts_used': expected 1 to 2, found 0");
     refused("[{\"experts\":2,\"experts_used\":3}]", "experts_used");
     refused("[{\"experts_used\":1}]", "layer plan 0: blueprint field 'experts_used': expected 0 to 0, found 1");
