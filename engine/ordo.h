@@ -327,9 +327,10 @@ struct EmbedOptions {
     Pooling pooling = Pooling::mean;
     bool normalised = true; // to a length of 1
 };
-// A vector [d_model] for a text: the pooled states of its tokens before the head, or of the encoder's output. The
-// tokens include those that the tokenizer adds around the text. Throws Error(usage) for a text without tokens,
-// Error(limit) if it is too long, Error(model) without a tokenizer or if the states are not finite.
+// A vector for a text: the pooled states [d_model] of its tokens before the head, or of the encoder's output, after the
+// dense layers of the model's files. The tokens include those that the tokenizer adds around the text. Throws
+// Error(usage) for a text without tokens, Error(limit) if it is too long, Error(model) without a tokenizer or if the
+// states are not finite.
 std::vector<float> embed(const Model& model, std::string_view text, const EmbedOptions& options = {});
 
 // The path of a shipped file, such as "rope.safetensors": in the folder $ORDO_WEIGHTS, or share/ordo/weights where the

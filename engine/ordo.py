@@ -313,7 +313,7 @@ class Model(_Owner):
         return [(one.token, one.log_probability) for one in scores]
 
     def embed(self, text, pooling="mean", normalised=True):
-        """A vector of d_model floats for a text."""
+        """A text's vector: floats."""
         data, kind = text.encode(), POOLINGS.index(pooling)
         return list(_filled(lambda out, room: _library.ordo_embed(self._pointer, data, len(data), kind, normalised, out,
                                                                   room), _float))

@@ -217,7 +217,7 @@ ORDO_API ptrdiff_t ordo_score(const ordo_model* model, const char* text, size_t 
                               size_t capacity);
 
 typedef enum ordo_pooling { ORDO_POOL_MEAN = 0, ORDO_POOL_FIRST = 1, ORDO_POOL_LAST = 2 } ordo_pooling;
-/* A vector [d_model], scaled to a length of 1 if normalised is not 0. pooling: an ordo_pooling. */
+/* The text's vector (embed() of ordo.h), scaled to a length of 1 if normalised is not 0. pooling: an ordo_pooling. */
 ORDO_API ptrdiff_t ordo_embed(const ordo_model* model, const char* text, size_t length, int32_t pooling,
                               int32_t normalised, float* out, size_t capacity);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Gemma 1, 2 and 3 (Gemma Team 2024, arXiv 2403.08295, 2408.00118; 2025, 2503.19786). The shape is that of Gemma 2 at 2
-// billion parameters. For a Gemma 3 that also reads pictures, this is its text part.
+// Gemma 1, 2 and 3 (Gemma Team 2024, arXiv 2403.08295, 2408.00118; 2025, 2503.19786) and EmbeddingGemma. The shape is
+// that of Gemma 2 at 2 billion parameters. For a Gemma 3 that also reads pictures, this is its text part.
 #include "encoding/base/spec.h"
 #include "models/catalog.h"
 
@@ -70,6 +70,17 @@ void read_shape(const Config& c, Blueprint& b) {
     b.tied_head = c.flag("tie_word_embeddings", true);
 }
 
+// EmbeddingGemma (2025, arXiv 2509.20354): every token sees the others, and there is no head.
+void make_encoder(Blueprint& b) {
+    b.mask = Mask::bidirectional;
+    b.head = false;
+    b.tied_head = true;
+}
+// Its windows reach half as far on each side.
+int window_in(const Blueprint& b, int window) {
+    return b.mask == Mask::bidirectional && window != 0 ? window / 2 * 2 + 1 : window;
+}
+
 ModelPlan plan_of_config(const Config& given, const TensorStore&) {
     const bool pictures = given.text("model_type", "") == with_pictures;
     if (pictures && !given.has("text_config")) given.refuse("text_config", "an object");
@@ -77,10 +88,13 @@ ModelPlan plan_of_config(const Config& given, const TensorStore&) {
     const std::string type = pictures ? inner.text("model_type", third) : inner.text("model_type", "");
     if (pictures && type != third) inner.refuse("model_type", third);
     const Config c = inner.with_defaults(type == third ? defaults3 : type == second ? defaults2 : defaults1);
-    c.only("use_bidirectional_attention", false);
     ModelPlan plan{make(), {}};
     Blueprint& b = plan.blueprint;
     read_shape(c, b);
+    if (type != third)
+        c.only("use_bidirectional_attention", false);
+    else if (c.flag("use_bidirectional_attention", false))
+        make_encoder(b);
     b.attention_softcap = b.final_softcap = 0;
     b.norm_place = NormPlace::pre;
     std::vector<bool> sliding(static_cast<std::size_t>(b.n_layers), false);
@@ -92,7 +106,7 @@ ModelPlan plan_of_config(const Config& given, const TensorStore&) {
         b.qk_norm = type == third ? QkNorm::head : QkNorm::none;
         const int period = type == second ? 2 : c.integer("sliding_window_pattern", 6, 1, 1 << 10);
         sliding = sliding_layers(c, b.n_layers, [&](int i) { return (i + 1) % period != 0; });
-        set_sliding(b, sliding, window_of(c, 4096));
+        set_sliding(b, sliding, window_in(b, window_of(c, 4096)));
     }
     plan.encoding = encoding_of(c, plan, sliding, type == third);
     return plan;
@@ -117,7 +131,7 @@ NameMap names(const ModelPlan& plan) {
 // their own, and no scaling.
 void read_gguf_windows(const Config& c, ModelPlan& plan, bool two_thetas) {
     Blueprint& b = plan.blueprint;
-    const int window = two_thetas ? b.window : c.integer("attention.sliding_window", 4096, 1, 1 << 30);
+    const int window = window_in(b, two_thetas ? b.window : c.integer("attention.sliding_window", 4096, 1, 1 << 30));
     std::vector<bool> sliding = gguf_sliding_layers(c, b.n_layers, two_thetas ? 6 : 2);
     if (window == 0) sliding.assign(sliding.size(), false);
     set_sliding(b, sliding, window);
@@ -129,16 +143,34 @@ void read_gguf_windows(const Config& c, ModelPlan& plan, bool two_thetas) {
     plan.encoding = pattern_of(specs);
 }
 
+// The two dense layers behind the pooling, which the converter leaves out unless it is told otherwise.
+void read_dense(const Config& c, const TensorStore& tensors, ModelPlan& plan) {
+    for (const auto& [tensor, key] :
+         {std::pair("dense_2.weight", "dense_2_feat_out"), {"dense_3.weight", "dense_3_feat_out"}}) {
+        if (tensors.find(tensor))
+            plan.blueprint.dense.push_back({.width = c.integer(key, plan.blueprint.d_model, 1, 65536)});
+        else
+            plan.warnings.push_back(std::string("expected the tensor ") + tensor + " of EmbeddingGemma, found none: " +
+                                    "vectors differ from the model's (convert_hf_to_gguf.py "
+                                    "--sentence-transformers-dense-modules writes it)");
+    }
+}
+
 // The converter has added one to the norms. It has no key for the scale of scores. This follows from the head's width,
 // except in the largest models, of 27 billion parameters: there it follows from the model's width divided by its heads.
 ModelPlan plan_of_gguf(const Config& c, const TensorStore& tensors) {
-    const bool second_one = c.prefix() == "gemma2.", third_one = c.prefix() == "gemma3.";
+    const bool encoder = c.prefix() == "gemma-embedding.";
+    const bool second_one = c.prefix() == "gemma2.", third_one = encoder || c.prefix() == "gemma3.";
     ModelPlan plan{make(), {}};
     Blueprint& b = plan.blueprint;
     b.norm_place = second_one || third_one ? NormPlace::sandwich : NormPlace::pre;
     read_gguf_sizes(c, tensors, b);
     c.only("rope.dimension_count", static_cast<double>(b.d_head));
     b.embedding_scale = scale_of_width(b);
+    if (encoder) {
+        make_encoder(b);
+        read_dense(c, tensors, plan);
+    }
     if (second_one) {
         b.attention_softcap = static_cast<float>(c.number("attn_logit_softcapping", 50, 0, 1e6));
         b.final_softcap = static_cast<float>(c.number("final_logit_softcapping", 30, 0, 1e6));
@@ -159,6 +191,8 @@ const Architecture gemma_architecture = {
     gemma_file::make,
     "rope",
     {{"gemma", "gemma2", "gemma3_text", "gemma3"}, gemma_file::plan_of_config, gemma_file::names},
-    {{"gemma", "gemma2", "gemma3"}, gemma_file::plan_of_gguf}};
+    {{"gemma", "gemma2", "gemma3", "gemma-embedding"},
+     gemma_file::plan_of_gguf,
+     {{"dense.0", "dense_2"}, {"dense.1", "dense_3"}}}};
 
 } // namespace ordo

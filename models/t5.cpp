@@ -73,6 +73,15 @@ void read_head(const Config& c, const TensorStore& tensors, bool multilingual, B
     b.head_scale = scaled ? tied_scale(b) : 1;
 }
 
+// The encoder as a model of its own, without a head (sentence-t5, GTR).
+void keep_encoder(Blueprint& b) {
+    Blueprint encoder = b.encoder.front();
+    encoder.head = false;
+    encoder.tied_head = true;
+    encoder.head_scale = 1;
+    b = std::move(encoder);
+}
+
 ModelPlan plan_of_config(const Config& c, const TensorStore& tensors) {
     const bool multilingual = c.text("model_type", "t5") == "mt5"; // its defaults are those of version 1.1
     ModelPlan plan{decoder(), {}};
@@ -97,10 +106,12 @@ ModelPlan plan_of_config(const Config& c, const TensorStore& tensors) {
         c.refuse(c.first_of({"relative_attention_max_distance", "relative_attention_num_buckets"}),
                  "a distance of more than half of the buckets, " + std::to_string(buckets / 2));
     plan.encoding = "t5:buckets=" + std::to_string(buckets) + ",distance=" + std::to_string(distance);
+    if (tensors.find("encoder.final_layer_norm.weight") && !tensors.find("decoder.final_layer_norm.weight"))
+        keep_encoder(b);
     return plan;
 }
 
-NameMap names(const ModelPlan&) {
+NameMap names_of_both() {
     return {.rules = {{"embedding", "shared"},
                       {"embedding", "encoder.embed_tokens"},
                       {"embedding", "decoder.embed_tokens"},
@@ -136,6 +147,16 @@ NameMap names(const ModelPlan&) {
                       {"head", "lm_head"}},
             .prefix = {},
             .ignored = {"lm_head.weight", "embed_tokens.weight", "EncDecAttention.relative_attention_bias.weight"}};
+}
+
+NameMap names(const ModelPlan& plan) {
+    NameMap map = names_of_both();
+    if (!plan.blueprint.encoder.empty()) return map;
+    std::erase_if(map.rules, [](const NameRule& rule) { return rule.theirs.starts_with("decoder."); });
+    for (NameRule& rule : map.rules)
+        if (constexpr std::string_view prefix = "encoder."; rule.ours.starts_with(prefix))
+            rule.ours.remove_prefix(prefix.size());
+    return map;
 }
 
 // In a GGUF, block_count is the number of the encoder's layers. There are no keys for the furthest distance, 128 in all

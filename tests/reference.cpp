@@ -271,7 +271,7 @@ Matrix Transformer::queries_keys_values(const Matrix& x, int layer, const Input&
         for (int i = 0; i < qkv.rows; ++i)
             for (int j = 0; j < qkv.cols; ++j)
                 qkv.at(i, j) = std::min(std::max(qkv.at(i, j), -double{plan.qkv_clip}), double{plan.qkv_clip});
-    if (plan.qk_norm == QkNorm::none) return qkv;
+    if (plan.qk_norm == QkNorm::none || plan.qk_norm == QkNorm::rotated) return qkv;
     norm_columns(qkv, 0, q_width, tensor(name + "q_norm.weight"), plan);
     norm_columns(qkv, q_width, kv_width, tensor(name + "k_norm.weight"), plan);
     return qkv;
@@ -290,10 +290,13 @@ void Transformer::rotate(Vector& x, std::size_t token, Role role, const Head& of
 std::vector<Vector> Transformer::rotated(const Matrix& qkv, int first, Role role, const Head& of, const Input& in,
                                          const States& states) const {
     std::vector<Vector> all;
+    const LayerPlan& plan = b_.layer(of.layer);
+    const std::string norm = prefix(of.layer) + "attention." + (role == Role::query ? "q" : "k") + "_norm.weight";
     for (int i = 0; i < qkv.rows; ++i) {
         Vector x(static_cast<std::size_t>(b_.d_head));
         for (int j = 0; j < b_.d_head; ++j) x[j] = qkv.at(i, first + j);
         rotate(x, static_cast<std::size_t>(i), role, of, in, states);
+        if (plan.qk_norm == QkNorm::rotated && role != Role::value) norm_vector(x, tensor(norm), plan);
         all.push_back(x);
     }
     return all;

@@ -42,6 +42,14 @@ inline void add_to_rows(Matrix& x, int first, const Matrix& bias) {
         for (int j = 0; j < bias.cols; ++j) x.at(i, first + j) += bias.at(0, j);
 }
 
+// RMS norm of one row.
+inline void norm_vector(Vector& x, const Matrix& weight, const LayerPlan& plan) {
+    double square = 0;
+    for (const double value : x) square += value * value / static_cast<double>(x.size());
+    for (std::size_t j = 0; j < x.size(); ++j)
+        x[j] *= weight.at(0, static_cast<int>(j)) / std::sqrt(square + static_cast<double>(plan.norm_eps));
+}
+
 // RMS norm of columns [first, first + width), in groups as wide as the weight.
 inline void norm_columns(Matrix& x, int first, int width, const Matrix& weight, const LayerPlan& plan) {
     for (int i = 0; i < x.rows; ++i)

@@ -99,9 +99,14 @@ void write_llama3(const Config& s, SpecWriter& spec) {
     spec("original", s.integer("original_max_position_embeddings", 8192, 1, most_positions));
 }
 
-void write_scaling(const Config& config, const Config& s, int context, int width, SpecWriter& spec) {
+void write_scaling(const Config& config, const Config& s, const RopeKeys& keys, int context, int width,
+                   SpecWriter& spec) {
     const std::string law = law_of(s);
     if (law == "default") return;
+    if (const double alpha = keys.alpha && law == "dynamic" ? s.number("alpha", 0, 0, 1e6) : 0; alpha != 0) {
+        spec("scaling", "ntk")("factor", alpha);
+        return;
+    }
     const auto factor = [&] {
         if (!s.has("factor")) s.refuse("factor", "a number");
         return s.number("factor", 1, 0.001, 1e6);
@@ -177,7 +182,7 @@ std::string rope_spec(const Config& config, ModelPlan& plan, const RopeKeys& key
     SpecWriter spec("rope");
     spec("theta", rope.theta)("pairing", keys.pairing);
     if (width != d_head) spec("width", width);
-    if (rope.scaling) write_scaling(config, *rope.scaling, plan.blueprint.context, width, spec);
+    if (rope.scaling) write_scaling(config, *rope.scaling, keys, plan.blueprint.context, width, spec);
     return spec.text();
 }
 

@@ -49,6 +49,7 @@ struct RopeKeys {
     std::string_view theta_key = "rope_theta", share_key = "partial_rotary_factor";
     std::string_view pairing = "halves";
     bool old_scaling = true;          // whether rope_scaling applies to it
+    bool alpha = false;               // whether alpha of a dynamic scaling multiplies theta (Hunyuan)
     std::string_view layer_type = {}; // "full_attention": a member of rope_parameters, if these are grouped by type
 };
 

@@ -71,6 +71,8 @@ void add_shards(TensorStore& store, const fs::path& directory, const WeightFiles
     }
 }
 
+} // namespace
+
 void add_weights(TensorStore& store, const fs::path& directory) {
     for (const WeightFiles& files : weight_files) {
         if (is_there(directory / files.one)) return files.add(store, directory / files.one);
@@ -86,6 +88,8 @@ void add_weights(TensorStore& store, const fs::path& directory) {
              ? " but Llama's original consolidated.00.pth; download the directory of the same model for transformers"
              : "");
 }
+
+namespace {
 
 // A template: one text, or several with names: a list, or an object. Empty if there is none.
 std::string template_in(const JsonValue* value) {

@@ -3,6 +3,7 @@
 
 #include "core/error.h"
 #include "core/utf8.h"
+#include "formats/config.h"
 #include "formats/tokenizer_config.h"
 #include "io/json.h"
 #include "model/model_file.h"
@@ -59,14 +60,68 @@ std::string kind_of(const JsonValue& module) {
     return type.substr(type.rfind('.') + 1);
 }
 
+// "torch.nn.modules.activation.Tanh"
+DenseActivation dense_activation(const Config& config) {
+    constexpr std::pair<std::string_view, DenseActivation> known[] = {
+        {"torch.nn.modules.linear.Identity", DenseActivation::identity},
+        {"torch.nn.modules.activation.Tanh", DenseActivation::tanh},
+        {"torch.nn.modules.activation.ReLU", DenseActivation::relu},
+        {"torch.nn.modules.activation.GELU", DenseActivation::gelu},
+        {"torch.nn.modules.activation.SiLU", DenseActivation::silu},
+        {"torch.nn.modules.activation.Sigmoid", DenseActivation::sigmoid}};
+    const std::string name = config.text("activation_function", known[1].first);
+    std::string works;
+    for (const auto& [each, kind] : known) {
+        if (name == each) return kind;
+        works += (works.empty() ? "" : ", ") + std::string(each);
+    }
+    config.refuse("activation_function", "one of " + works);
+}
+
+// Gives a tensor of the folder's file the name of a tensor of the model.
+void take_tensor(Source& source, const fs::path& folder, const std::string& name, const std::string& ours,
+                 const std::vector<std::int64_t>& shape) {
+    FileTensor* const tensor = source.tensors.find(name);
+    if (!tensor || tensor->shape != shape)
+        fail(ErrorCode::model, printable_path(folder), ": tensor '", name, "': expected ", shape_text(shape),
+             ", found ", tensor ? shape_text(tensor->shape) : "none");
+    source.tensors.rename(*tensor, ours);
+}
+
+// The module Dense in a folder of its own: a linear layer on the vector, and an activation.
+void read_dense(const fs::path& folder, bool unit_input, Source& source) {
+    const fs::path path = folder / "config.json";
+    if (!is_there(path))
+        fail(ErrorCode::model, printable_path(path),
+             ": expected the file of a module that modules.json names, found "
+             "none; download the folder too");
+    const JsonValue object = read_json(path);
+    const Config config(object, printable_path(path));
+    std::vector<DenseLayer>& layers = source.blueprint.dense;
+    const int before = layers.empty() ? source.blueprint.d_model : layers.back().width;
+    for (const char* key : {"module_input_name", "module_output_name"}) config.only(key, "sentence_embedding");
+    config.only("use_residual", false);
+    if (config.integer("in_features") != before)
+        config.refuse("in_features", std::to_string(before) + ", the width of the vector before it");
+    const DenseLayer layer{config.integer("out_features", 1, 65536), config.flag("bias", true), unit_input,
+                           dense_activation(config)};
+    const std::string ours = "dense." + std::to_string(layers.size());
+    add_weights(source.tensors, folder);
+    take_tensor(source, folder, "linear.weight", ours + ".weight", {layer.width, before});
+    if (layer.bias) take_tensor(source, folder, "linear.bias", ours + ".bias", {layer.width});
+    layers.push_back(layer);
+}
+
 void read_modules(const fs::path& directory, Source& source) {
     const fs::path path = directory / "modules.json";
     const JsonValue modules = read_json(path);
     if (!modules.array()) fail(ErrorCode::model, printable_path(path), ": expected a list, found ", describe(modules));
-    bool normalises = false;
+    bool pools = false, normalises = false;
     for (const JsonValue& module : *modules.array()) {
         const std::string folder = string_of(module, "path"), kind = kind_of(module);
-        if (kind == "Pooling" && leads_outside(folder))
+        const bool dense = pools && kind == "Dense";
+        pools = pools || kind == "Pooling";
+        if ((kind == "Pooling" || dense) && leads_outside(folder))
             fail(ErrorCode::model, printable_path(path),
                  ": 'path': expected the name of a folder in this directory, found '", printable(folder), "'");
         if (kind == "Pooling" && is_there(directory / folder / "config.json")) {
@@ -74,12 +129,14 @@ void read_modules(const fs::path& directory, Source& source) {
             source.metadata[std::string(key_pooling)] = pooling_of(config);
             if (!flag_of(config, "include_prompt", true)) source.metadata[std::string(key_prompt_pooled)] = "false";
         }
-        normalises = normalises || kind == "Normalize";
+        if (dense) read_dense(directory / folder, normalises, source);
+        normalises = kind == "Normalize" || (normalises && !dense);
         const bool model = kind == "Transformer" || transformer_folder(directory) == directory / folder;
-        if (!model && kind != "Pooling" && kind != "Normalize")
-            source.warnings.push_back("modules.json: expected Transformer, Pooling and Normalize, found " +
+        if (!model && !dense && kind != "Pooling" && kind != "Normalize")
+            source.warnings.push_back("modules.json: expected Transformer, Pooling, Dense and Normalize, found " +
                                       printable(string_of(module, "type")) + ", which ordo embed leaves out");
     }
+    source.names.rules.push_back({"dense.#", "dense.#"});
     source.metadata[std::string(key_normalised)] = normalises ? "true" : "false";
 }
 

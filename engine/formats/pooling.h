@@ -10,9 +10,10 @@ namespace ordo {
 // module, such as 0_Transformer or 0_BERT.
 std::filesystem::path transformer_folder(const std::filesystem::path& directory);
 
-// Reads a directory in the form of sentence-transformers: modules.json, the list of modules after the model, the folder
-// of its pooling, 1_Pooling, and the files of its truncation and of its prompts. Sets the metadata `pooling`,
-// `normalised`, `max_tokens`, `prompt` and `prompt_pooled`. Warns of any other module.
+// Reads a directory in the form of sentence-transformers: modules.json, the list of modules after the model, the
+// folders of its pooling, 1_Pooling, and of its dense layers, and the files of its truncation and of its prompts. Sets
+// the metadata `pooling`, `normalised`, `max_tokens`, `prompt` and `prompt_pooled`, and adds the dense layers with
+// their tensors. Warns of any other module.
 void read_pooling(const std::filesystem::path& directory, Source& source);
 
 // The same from *.pooling_type, llama.cpp's number.

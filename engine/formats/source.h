@@ -57,6 +57,8 @@ inline constexpr std::string_view no_text_warning = "without text, tokens alone 
 // The formats, one file each.
 Source ordo_source(const std::shared_ptr<const Safetensors>& file);
 Source hugging_face_source(const std::filesystem::path& directory);
+// Adds model.safetensors of a directory or its shards, or else pytorch_model.bin or its shards.
+void add_weights(TensorStore& store, const std::filesystem::path& directory);
 std::unique_ptr<const Tokenizer> hugging_face_tokenizer(const std::filesystem::path& directory);
 Source gguf_source(const std::filesystem::path& path);
 // parts: the further files of a model in several, in order.

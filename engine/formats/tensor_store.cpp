@@ -67,6 +67,13 @@ void TensorStore::remove_prefix(std::string_view prefix) {
     }
 }
 
+void TensorStore::rename(FileTensor& tensor, const std::string& name) {
+    if (find(name)) fail(ErrorCode::model, name_of(tensor), ": expected no tensor named '", name, "' beside it");
+    by_name_.emplace(name, by_name_.at(tensor.name));
+    by_name_.erase(tensor.name);
+    tensor.name = name;
+}
+
 const FileTensor* TensorStore::find(std::string_view name) const {
     const auto found = by_name_.find(name);
     return found == by_name_.end() ? nullptr : &tensors_[found->second];

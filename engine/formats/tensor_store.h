@@ -46,6 +46,8 @@ public:
     void add_doubles(FileTensor tensor, Read read);
     // Removes the beginning of the names that have it, unless another tensor has the rest as its name.
     void remove_prefix(std::string_view prefix);
+    // Throws Error(model) if another tensor has the name.
+    void rename(FileTensor& tensor, const std::string& name);
 
     std::span<const FileTensor> tensors() const { return tensors_; }
     std::span<FileTensor> tensors() { return tensors_; }

@@ -3,6 +3,7 @@
 
 #include "core/parallel.h"
 #include "kernels/kernels.h"
+#include "ops/norm.h"
 
 #include <algorithm>
 
@@ -134,6 +135,10 @@ public:
             encodings.rotate(k, {layer, kv_head, heads, Role::key, at, state});
             if (encodings.rotates(Role::value)) encodings.rotate(v, {layer, kv_head, heads, Role::value, at, state});
         }
+        if (tile_.layer.q_norm.data) {
+            normalise(q, tile_.layer.q_norm);
+            normalise(k, tile_.layer.k_norm);
+        }
         part.cache->store(layer, kv_head, part.first + row, k, v);
     }
 
@@ -160,6 +165,13 @@ public:
     }
 
 private:
+    // QkNorm::rotated: the heads of each row.
+    void normalise(View x, View weight) const {
+        for (int row = 0; row < x.rows; ++row) {
+            const View heads = view(x.row(row), x.cols / weight.cols, weight.cols);
+            rms_norm(heads, weight, tile_.layer.norm_eps, heads);
+        }
+    }
     void run(const Queries& some, AttentionScratch& scratch, int slot) const {
         tile_.run(some, scratch, slot);
         leave(some);

@@ -40,7 +40,9 @@ struct AttentionLayer {
     AttentionShape shape;
     const LayerEncodings& encodings;
     int index;
-    const Watch* watch = nullptr; // of weights or scores
+    const Watch* watch = nullptr;  // of weights or scores
+    View q_norm = {}, k_norm = {}; // weights of norms after the rotation; no data: none
+    float norm_eps = 0;
 };
 
 // Memory of each thread for the scores of one tile of queries, and for the averages of a long sequence's chunks.

@@ -19,8 +19,9 @@ enum class NormPlace {
 };
 
 // An RMS norm of queries and keys before their rotation: for each head, with one weight [d_head] for all heads (Qwen 3,
-// Gemma 3), or over all heads together, with a weight [heads * d_head] (OLMo 2).
-enum class QkNorm { none, head, width };
+// Gemma 3), or over all heads together, with a weight [heads * d_head] (OLMo 2). rotated: for each head, after the
+// rotation (Hunyuan); such a model is not trained here, and its scores depend on more than distances.
+enum class QkNorm { none, head, width, rotated };
 
 // The options of one layer, without its sizes.
 struct LayerPlan {

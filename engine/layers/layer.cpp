@@ -44,7 +44,7 @@ public:
         case Op::qk_norm:
             return qk_norm(step, in, out);
         case Op::attention:
-            return attention(layer_.attention(), in_.parts, in, value(step.other), *scratch_.attention, out);
+            return attention(layer_.attention(step), in_.parts, in, value(step.other), *scratch_.attention, out);
         case Op::cross:
             return attention(layer_.cross_attention(), in_.parts, in, {}, *scratch_.attention, out);
         case Op::activate:

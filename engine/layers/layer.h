@@ -93,7 +93,16 @@ struct Layer {
         return {program, weights, no_encodings(), -1, nullptr, &encodings};
     }
 
-    AttentionLayer attention() const { return {attention_shape(program), encodings, index, watch}; }
+    // step: of attention.
+    AttentionLayer attention(const Step& step) const {
+        AttentionLayer layer{attention_shape(program), encodings, index, watch};
+        if (step.weight < 0) return layer;
+        const auto first = static_cast<std::size_t>(step.weight);
+        layer.q_norm = weights.norms[first].weight;
+        layer.k_norm = weights.norms[first + 1].weight;
+        layer.norm_eps = program.plan.norm_eps;
+        return layer;
+    }
     AttentionLayer cross_attention() const { return {cross_attention_shape(program), no_encodings(), index, nullptr}; }
 
 private:

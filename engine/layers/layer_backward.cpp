@@ -103,8 +103,8 @@ private:
         // Encodings that observe are the last readers of attention's input, so they write its gradient first.
         if (layer_.encodings.moments() & moment_observe && !accumulate(step.other)) zero(d_normed);
         accumulate(step.in);
-        attention_backward(layer_.attention(), in_.parts, in, value(step.other), value(step.out), dy, attention_, dx,
-                           d_normed, d_.encodings);
+        attention_backward(layer_.attention(step), in_.parts, in, value(step.other), value(step.out), dy, attention_,
+                           dx, d_normed, d_.encodings);
     }
     void experts(const Step& step, View in, View dy, View dx) {
         const auto weight = static_cast<std::size_t>(step.weight);

@@ -22,7 +22,7 @@ public:
             bias(plan.v_bias, "attention.v.bias", s.q_width() + s.kv_width(), s.kv_width());
         }
         if (plan.qk_norm != QkNorm::none) {
-            const bool head = plan.qk_norm == QkNorm::head;
+            const bool head = plan.qk_norm != QkNorm::width;
             qk_norm_ = c_.add_norm({"attention.q_norm", head ? s.d_head : s.q_width(), false});
             c_.add_norm({"attention.k_norm", head ? s.d_head : s.kv_width(), false});
         }
@@ -36,8 +36,11 @@ public:
         for (const Bias& b : biases_) c_.step({Op::bias, qkv, qkv, -1, b.vector, b.first});
         qkv = c_.shift(qkv, Place::qkv, Slot::qkv);
         if (c_.program.plan.qkv_clip != 0) qkv = c_.step({Op::clip, qkv, c_.value(Slot::qkv, s.qkv_width())});
-        if (qk_norm_ >= 0) qkv = c_.step({Op::qk_norm, qkv, c_.value(Slot::qkv, s.qkv_width()), -1, qk_norm_});
-        const int gathered = c_.step({Op::attention, qkv, c_.value(Slot::attended, s.q_width()), in});
+        const bool rotated = c_.program.plan.qk_norm == QkNorm::rotated;
+        if (qk_norm_ >= 0 && !rotated)
+            qkv = c_.step({Op::qk_norm, qkv, c_.value(Slot::qkv, s.qkv_width()), -1, qk_norm_});
+        const int gathered =
+            c_.step({Op::attention, qkv, c_.value(Slot::attended, s.q_width()), in, rotated ? qk_norm_ : -1});
         return c_.linear(gathered, out_, Slot::branch);
     }
 

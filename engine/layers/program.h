@@ -29,15 +29,17 @@ struct Value {
 };
 
 enum class Op {
-    lookup,    // out = the rows of linears[weight] for the tokens, times `factor`
-    embed,     // out = in after encoding `weight` of the stack embeds it
-    shift,     // out = in mixed with earlier rows at place `first`; of the embedding, by encoding `weight` of the stack
-    norm,      // out = norm(in) by norms[weight]
-    linear,    // out = in W^T + b, linears[weight]
-    bias,      // in += vectors[weight], from column `first` on
-    clip,      // out = in clipped to +- plan.qkv_clip
-    qk_norm,   // out = in with queries and keys normalised by norms[weight] and norms[weight + 1]
-    attention, // out = attention of in (queries, keys, values), by heads; rotates in; encodings observe `other`
+    lookup,  // out = the rows of linears[weight] for the tokens, times `factor`
+    embed,   // out = in after encoding `weight` of the stack embeds it
+    shift,   // out = in mixed with earlier rows at place `first`; of the embedding, by encoding `weight` of the stack
+    norm,    // out = norm(in) by norms[weight]
+    linear,  // out = in W^T + b, linears[weight]
+    bias,    // in += vectors[weight], from column `first` on
+    clip,    // out = in clipped to +- plan.qkv_clip
+    qk_norm, // out = in with queries and keys normalised by norms[weight] and norms[weight + 1]
+    // out = attention of in (queries, keys, values), by heads; rotates in, and then normalises queries and keys by
+    // norms[weight] and norms[weight + 1], if weight >= 0; encodings observe `other`
+    attention,
     // Out = attention of in (queries), by heads, to the encoder's output, whose keys and values are remembered
     cross,
     activate, // out = f(in), or gated f(gate) * up

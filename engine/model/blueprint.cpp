@@ -12,6 +12,7 @@ constexpr int most_tokens = 1 << 22; // of a vocabulary or a context
 constexpr int most_heads = 1024;     // and layers, and floats in a head
 constexpr int most_d_model = 65536;
 constexpr int most_d_ff = 1 << 20;
+constexpr int most_dense = 16;
 constexpr int most_experts = 1024; // of a layer
 constexpr int most_experts_in_all = 1 << 16;
 
@@ -87,6 +88,7 @@ bool Blueprint::bidirectional() const {
 Blueprint Blueprint::like_this() const {
     Blueprint other = *this;
     other.encoder.clear();
+    other.dense.clear();
     other.pattern.clear();
     other.cross_attention = false;
     return other;
@@ -145,6 +147,8 @@ void check(const Blueprint& b, std::string_view where) {
         fail(ErrorCode::model, where, ": blueprint field 'experts': expected at most ", most_experts_in_all,
              " in all layers, found ", experts);
     check_encoder(b, where);
+    in_range(where, "dense", static_cast<int>(b.dense.size()), 0, most_dense);
+    for (const DenseLayer& layer : b.dense) in_range(where, "dense: width", layer.width, 1, most_d_model);
 }
 
 } // namespace ordo

@@ -7,6 +7,18 @@
 
 namespace ordo {
 
+// A linear layer and an activation, behind the pooling of a text's states into one vector (the module Dense of
+// sentence-transformers).
+enum class DenseActivation { identity, tanh, relu, gelu, silu, sigmoid };
+struct DenseLayer {
+    int width = 0; // of its output
+    bool bias = false;
+    bool unit_input = false; // its input is scaled to a length of 1 first
+    DenseActivation activation = DenseActivation::identity;
+
+    bool operator==(const DenseLayer&) const = default;
+};
+
 // The properties of the whole model. Its base is the plan of every layer, unless `pattern` has the plans.
 struct Blueprint : LayerPlan {
     std::string architecture = "ordo"; // a name in models/list.def; only for display
@@ -50,6 +62,9 @@ struct Blueprint : LayerPlan {
     // decoder's.
     std::vector<Blueprint> encoder;
 
+    // The layers through which embed() passes a text's vector, in order. The first reads d_model columns.
+    std::vector<DenseLayer> dense;
+
     int embedding_cols() const { return embedding_width != 0 ? embedding_width : d_model; }
     const LayerPlan& layer(int i) const {
         return pattern.empty() ? *this : pattern[static_cast<std::size_t>(i) % pattern.size()];
@@ -57,7 +72,7 @@ struct Blueprint : LayerPlan {
     // Whether a layer lets a token see later ones. The whole input is then one pass.
     bool bidirectional() const;
     Dims dims() const;
-    // This stack without its encoder, pattern and cross-attention: the base of an encoder.
+    // This stack without its encoder, dense layers, pattern and cross-attention: the base of an encoder.
     Blueprint like_this() const;
 };
 
@@ -100,6 +115,7 @@ StackProgram compile(const Blueprint& blueprint, const ModelEncodings& encodings
 //   head_projection.weight [embedding_width, d_model], if there is an embedding_width, without such a head_transform
 //   head.weight [vocab_size, d_model or embedding_width] (absent if tied), head.bias [vocab_size]; neither without a
 //     head
+//   dense.N.weight [its width, the width of the vector before], dense.N.bias [its width]
 std::vector<TensorSpec> tensor_list(const Blueprint& blueprint);
 
 } // namespace ordo

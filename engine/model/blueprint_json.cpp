@@ -26,11 +26,15 @@ struct Names<NormPlace> {
 };
 template <>
 struct Names<QkNorm> {
-    static constexpr std::array<std::string_view, 3> all{"none", "head", "width"};
+    static constexpr std::array<std::string_view, 4> all{"none", "head", "width", "rotated"};
 };
 template <>
 struct Names<Activation> {
     static constexpr std::array<std::string_view, 5> all{"relu", "gelu", "gelu_tanh", "silu", "relu2"};
+};
+template <>
+struct Names<DenseActivation> {
+    static constexpr std::array<std::string_view, 6> all{"identity", "tanh", "relu", "gelu", "silu", "sigmoid"};
 };
 template <>
 struct Names<Mask> {
@@ -67,6 +71,15 @@ void visit_plan(P& p, Visit&& visit) {
     visit("ffn_width", p.ffn_width, initial.ffn_width);
     visit("cross_attention", p.cross_attention, initial.cross_attention);
     visit("attention_norm", p.attention_norm, initial.attention_norm);
+}
+
+template <class D, class Visit>
+void visit_dense(D& d, Visit&& visit) {
+    const DenseLayer initial;
+    visit("width", d.width);
+    visit("bias", d.bias, initial.bias);
+    visit("unit_input", d.unit_input, initial.unit_input);
+    visit("activation", d.activation, initial.activation);
 }
 
 template <class B, class Visit>
@@ -255,18 +268,16 @@ std::string encoder_json(const Blueprint& b) {
     return object_of(members);
 }
 
-void read_pattern(const JsonValue& list, std::string_view where, Blueprint& b) {
-    const JsonValue::Array* const plans = list.array();
-    if (!plans || plans->empty())
-        fail(ErrorCode::model, where, ": 'layers': expected a list of plans, found ", describe(list));
-    for (const JsonValue& own : *plans) {
-        const std::string place = std::string(where) + ": layer plan " + std::to_string(b.pattern.size());
-        if (!own.object()) fail(ErrorCode::model, place, ": expected a JSON object, found ", describe(own));
-        LayerPlan plan = b;
-        Reader reader(own, place, true);
-        read_plan(reader, plan, place);
-        reader.finish();
-        b.pattern.push_back(plan);
+// Calls read(object, place) for each object of a list that is not empty.
+template <class Read>
+void read_list(const JsonValue& list, std::string_view where, const char* name, const char* what, const Read& read) {
+    const JsonValue::Array* const all = list.array();
+    if (!all || all->empty())
+        fail(ErrorCode::model, where, ": '", name, "': expected a list of ", what, "s, found ", describe(list));
+    for (std::size_t i = 0; i < all->size(); ++i) {
+        const std::string place = std::string(where) + ": " + what + ' ' + std::to_string(i);
+        if (!(*all)[i].object()) fail(ErrorCode::model, place, ": expected a JSON object, found ", describe((*all)[i]));
+        read((*all)[i], place);
     }
 }
 
@@ -276,8 +287,21 @@ void read_fields(const JsonValue& object, std::string_view where, bool partial, 
     Reader reader(object, where, partial);
     visit_shared(b, reader);
     read_plan(reader, b, where);
-    if (const JsonValue* plans = reader.member("layers")) read_pattern(*plans, where, b);
+    if (const JsonValue* plans = reader.member("layers"))
+        read_list(*plans, where, "layers", "layer plan", [&](const JsonValue& own, const std::string& place) {
+            LayerPlan plan = b;
+            Reader of_plan(own, place, true);
+            read_plan(of_plan, plan, place);
+            of_plan.finish();
+            b.pattern.push_back(plan);
+        });
     const JsonValue* const encoder = partial ? nullptr : reader.member("encoder");
+    if (const JsonValue* dense = partial ? nullptr : reader.member("dense"))
+        read_list(*dense, where, "dense", "dense layer", [&](const JsonValue& own, const std::string& place) {
+            Reader of_layer(own, place, false);
+            visit_dense(b.dense.emplace_back(), of_layer);
+            of_layer.finish();
+        });
     reader.finish();
     if (!encoder) return;
     Blueprint other = b.like_this();
@@ -293,6 +317,13 @@ std::string to_json(const Blueprint& b, bool all) {
     visit_plan(b, writer);
     if (!b.pattern.empty()) writer.members.emplace_back("layers", pattern_json(b));
     if (!b.encoder.empty()) writer.members.emplace_back("encoder", encoder_json(b));
+    std::string dense;
+    for (const DenseLayer& layer : b.dense) {
+        Writer own(all);
+        visit_dense(layer, own);
+        dense += (dense.empty() ? "" : ",") + object_of(own.members);
+    }
+    if (!dense.empty()) writer.members.emplace_back("dense", '[' + dense + ']');
     return object_of(writer.members);
 }
 

@@ -4,6 +4,7 @@
 #include "model/blueprint.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace ordo {
 namespace {
@@ -112,6 +113,14 @@ std::vector<TensorSpec> tensor_list(const Blueprint& b) {
     for (const Blueprint& encoder : b.encoder) append_stack(list, compile(encoder), "encoder.");
     append_stack(list, stack, "");
     append(list, stack.head);
+    std::int64_t width = b.d_model;
+    for (std::size_t i = 0; i < b.dense.size(); ++i) {
+        const std::string name = "dense." + std::to_string(i);
+        const auto deviation = static_cast<float>(1 / std::sqrt(static_cast<double>(width)));
+        list.push_back({name + ".weight", {b.dense[i].width, width}, true, InitialValues::normal(deviation)});
+        width = b.dense[i].width;
+        if (b.dense[i].bias) list.push_back({name + ".bias", {width}, true, InitialValues::constant(0)});
+    }
     return list;
 }
 

@@ -2,16 +2,46 @@
 // Sequence::evict().
 #include "core/error.h"
 #include "core/number.h"
+#include "kernels/kernels.h"
 #include "model/sequence.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace ordo {
+namespace {
+
+// The weights of the norm after the rotation of a layer's keys [1, d_head]; no data if it has none.
+View key_weights(const Stack& model, int layer) {
+    const Program& program = model.program.layer(layer);
+    if (program.plan.qk_norm != QkNorm::rotated) return {};
+    const auto step =
+        std::find_if(program.steps.begin(), program.steps.end(), [](const Step& s) { return s.op == Op::attention; });
+    return model.weights.layers[static_cast<std::size_t>(layer)]
+        .norms[static_cast<std::size_t>(step->weight) + 1]
+        .weight;
+}
+
+// Moves a head's key without its weights, and leaves its length, which xPos changes.
+template <class Move>
+void move_normalised(View key, View weights, const Move& move) {
+    const auto square = [&] { return kernels().dot(key.cols, key.data, key.data); };
+    for (int j = 0; j < key.cols; ++j) key.data[j] /= weights.data[j];
+    const float before = square();
+    move();
+    const float after = square(), factor = after > 0 ? std::sqrt(before / after) : 1;
+    for (int j = 0; j < key.cols; ++j) key.data[j] *= weights.data[j] * factor;
+}
+
+} // namespace
 
 bool Sequence::can_evict() const {
     if (model->blueprint.bidirectional() || axes != 1) return false;
-    for (int layer = 0; layer < model->blueprint.n_layers; ++layer)
-        if (!encodings->layer(layer).can_move_keys()) return false;
+    for (int layer = 0; layer < model->blueprint.n_layers; ++layer) {
+        const View weights = key_weights(*model, layer); // a column with 0 has lost its part of the rotation
+        if (!encodings->layer(layer).can_move_keys() || std::count(weights.data, weights.data + weights.cols, 0.0f) > 0)
+            return false;
+    }
     return true;
 }
 
@@ -45,8 +75,18 @@ void Sequence::evict(int first, int count) {
         keys = Tensor(KvCache::slab, width);
         values = Tensor(KvCache::slab, width);
         turn = [&](View k, int slot) {
-            const HeadRows rows{layer, 0, model->blueprint.n_kv_heads, Role::key, cache.positions(slot, k.rows)};
-            encodings->layer(layer).move_keys(k, rows, by);
+            const LayerEncodings& of = encodings->layer(layer);
+            const int kv_heads = model->blueprint.n_kv_heads;
+            const View weights = key_weights(*model, layer);
+            if (!weights.data)
+                return of.move_keys(k, {layer, 0, kv_heads, Role::key, cache.positions(slot, k.rows)}, by);
+            for (int i = 0; i < k.rows * kv_heads; ++i) {
+                const int row = i / kv_heads, head = i % kv_heads;
+                const View key = cols_of(rows_of(k, row, 1), head * weights.cols, weights.cols);
+                move_normalised(key, weights, [&] {
+                    of.move_keys(key, {layer, head, 1, Role::key, cache.positions(slot + row, 1)}, by);
+                });
+            }
         };
     } catch (const std::bad_alloc&) {
         fail(ErrorCode::limit, what, ": evict: not enough memory");

@@ -59,13 +59,10 @@ public:
             ++rows_;
         }
     }
-    std::vector<float> vector(bool normalised) const {
-        double square = 0;
-        const double share = pooling_ == Pooling::mean ? 1.0 / rows_ : 1;
-        for (const double x : sum_) square += x * share * x * share;
-        const double scale = normalised && square > 0 ? share / std::sqrt(square) : share;
-        std::vector<float> out;
-        for (const double x : sum_) out.push_back(static_cast<float>(x * scale));
+    std::vector<double> vector() const {
+        std::vector<double> out = sum_;
+        if (pooling_ == Pooling::mean)
+            for (double& x : out) x /= rows_;
         return out;
     }
 
@@ -75,6 +72,47 @@ private:
     std::vector<double> sum_;
     int rows_ = 0;
 };
+
+void scale_to_unit(std::vector<double>& vector) {
+    double square = 0;
+    for (const double x : vector) square += x * x;
+    if (square > 0)
+        for (double& x : vector) x /= std::sqrt(square);
+}
+
+double activated(DenseActivation kind, double x) {
+    switch (kind) {
+    case DenseActivation::tanh:
+        return std::tanh(x);
+    case DenseActivation::relu:
+        return std::max(x, 0.0);
+    case DenseActivation::gelu:
+        return 0.5 * x * (1 + std::erf(x * std::sqrt(0.5)));
+    case DenseActivation::silu:
+        return x / (1 + std::exp(-x));
+    case DenseActivation::sigmoid:
+        return 1 / (1 + std::exp(-x));
+    default:
+        return x;
+    }
+}
+
+// The vector after the model's dense layers.
+std::vector<double> through_dense(const Model::Impl& m, std::vector<double> vector) {
+    for (std::size_t i = 0; i < m.dense.size(); ++i) {
+        const DenseLayer& layer = m.blueprint.dense[i];
+        if (layer.unit_input) scale_to_unit(vector);
+        std::vector<float> in(vector.begin(), vector.end()), out(static_cast<std::size_t>(layer.width));
+        RowScratch scratch(1, static_cast<int>(in.size()));
+        linear(view(in.data(), 1, static_cast<int>(in.size())), m.dense[i], scratch, view(out.data(), 1, layer.width),
+               Bf16Rows::floats);
+        vector.clear();
+        for (const float x : out) vector.push_back(activated(layer.activation, static_cast<double>(x)));
+        if (!std::all_of(vector.begin(), vector.end(), [](double x) { return std::isfinite(x); }))
+            fail(ErrorCode::model, m.where, ": dense layer ", i, " yields values that are not finite");
+    }
+    return vector;
+}
 
 } // namespace
 
@@ -162,7 +200,9 @@ std::vector<float> embed(const Model& model, const EmbedText& text, const EmbedO
         Session session(model, {.capacity = count});
         session.feed_states(text.tokens, rows, [&](int, ConstView states) { pool(states); });
     }
-    return pool.vector(options.normalised);
+    std::vector<double> vector = through_dense(impl_of(model), pool.vector());
+    if (options.normalised) scale_to_unit(vector);
+    return {vector.begin(), vector.end()};
 }
 
 std::vector<float> embed(const Model& model, std::string_view text, const EmbedOptions& options) {

@@ -76,6 +76,10 @@ std::unique_ptr<Model::Impl> upon(std::shared_ptr<TensorMemory> tensors, std::st
         impl->encoder->encodings = ModelEncodings(impl->encodings.spec(), of_encoder.dims());
         build(*impl->encoder, encoder_prefix, *impl->tensors, impl->lacking, std::min(positions, of_encoder.context));
     }
+    for (std::size_t i = 0; i < blueprint.dense.size(); ++i) {
+        const std::string name = "dense." + std::to_string(i);
+        impl->dense.push_back({impl->tensors->matrix(name + ".weight"), impl->tensors->view(name + ".bias")});
+    }
     return impl;
 }
 

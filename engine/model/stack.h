@@ -61,6 +61,7 @@ struct Model::Impl : Stack {
     std::shared_ptr<TensorMemory> tensors;      // shared with the same weights under other encodings
     TensorMemory lacking;                       // tensors of the encodings that those lack
     std::unique_ptr<Stack> encoder;             // may be none
+    std::vector<Linear> dense;                  // of the blueprint's dense layers
     std::shared_ptr<const Tokenizer> tokenizer; // may be none
     SpecialTokens special;
     std::optional<Sampling> sampling; // recommended by its files

@@ -30,6 +30,10 @@ Network::Network(const Blueprint& b, ModelEncodings& encodings, Parameters& para
     : blueprint_(b), rows_(batch * length), length_(length), range_{range.axes, std::max(range.below, length)},
       logits_(std::min(rows_, head_rows), b.vocab_size) {
     check_reach(encodings, range_.below);
+    for (int i = 0; i < b.n_layers; ++i)
+        if (b.layer(i).qk_norm == QkNorm::rotated)
+            fail(ErrorCode::usage, "training: expected norms of queries and keys before their rotation, found rotated");
+    if (!b.dense.empty()) fail(ErrorCode::usage, "training: expected no dense layers behind the pooling, found some");
     if (b.encoder.empty() != (input == 0))
         fail(ErrorCode::usage, "training: expected ", b.encoder.empty() ? "no" : "some",
              " tokens of an encoder's input, found ", input);

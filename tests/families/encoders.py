@@ -5,6 +5,7 @@ Sanh et al. 2019).
 import numpy as np
 
 from blocks import attention, broken, epsilon, gelu_erf, heads, layer_norm
+from dense import dense, vectors_of
 from fixture import Fixture, bias, linear, norm, pairs, table, tokens
 
 
@@ -205,7 +206,30 @@ def masked_cases(key, pad, segments):
 POSITION_IDS = {"bert.embeddings.position_ids": np.arange(48, dtype=np.int64)[None]}
 HEADS = tuple(f"{name}.{kind}" for name in ("bert.pooler.dense", "cls.seq_relationship") for kind in ("weight", "bias"))
 
+# --- LaBSE (Feng et al. 2020): BERT without a head, the first state, a linear layer with tanh ----------------
+
+
+def labse_trunk(c, w, case):
+    return trunk(c, w, case, bert_positions(c, case))
+
+
+def labse(c, w, case):
+    def vector(text):
+        x = labse_trunk(c, w, {"tokens": text})
+        x = x.mean(0) if broken("the mean in place of the first state") else x[0]
+        return dense(w, "2_Dense/", x, np.tanh)
+
+    return vectors_of(case, vector)
+
+
+def labse_tensors(c):
+    d = c["hidden_size"]
+    t = {name.removeprefix("bert."): made for name, made in bert_tensors(c).items() if name.startswith("bert.")}
+    return t | pairs("2_Dense/", ("linear", linear((24, d), 2), bias(24)))
+
+
 FIXTURES = [
+    Fixture("labse", labse_tensors, labse, greedy=0, hidden=labse_trunk, fine=5e-5),
     Fixture(
         "bert",
         lambda c: bert_tensors(c) | POSITION_IDS,

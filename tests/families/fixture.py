@@ -74,7 +74,7 @@ def pairs(prefix, *parts):
 class Fixture:
     """tensors(config): name -> (shape, mean, deviation), an array of what is no weight (a mask, say), or the name of a
     tensor that this one repeats; forward(config, weights, case) -> logits, a row for each token of case["tokens"].
-    config is what NAME/config.json says: that file is written by hand."""
+    config is what NAME/config.json says: that file is written by hand. A tensor's name may have a folder, "2_Dense/"."""
 
     name: str
     tensors: Callable
@@ -86,6 +86,7 @@ class Fixture:
     seed: Optional[str] = None  # whose random numbers: the name's, or those of a fixture with the same weights
     hidden: Optional[Callable] = None  # (config, weights, case) -> [tokens, d] in front of the head
     bins: int = 0  # how many files of PyTorch's there are in place of model.safetensors
+    fine: float = 5e-4  # by how much exchanging two forms of GELU must change some logit
     unread: tuple = ()  # tensors that the file has and no logit depends on: patterns with N for a layer
 
     def __post_init__(self):
@@ -183,7 +184,10 @@ def bin_names(fixture):
 def write_weights(fixture, arrays):
     """PyTorch's files have what a state dictionary may: a tied head, a matrix with strides, vectors on one storage."""
     if not fixture.bins:
-        return write_safetensors(fixture.folder / "model.safetensors", arrays, fixture.dtype)
+        for folder in {name.rpartition("/")[0] for name in arrays}:
+            own = {name.rpartition("/")[2]: array for name, array in arrays.items() if folder == name.rpartition("/")[0]}
+            write_safetensors(fixture.folder / folder / "model.safetensors", own, fixture.dtype)
+        return None
     names, count, index = list(arrays), fixture.bins, {}
     for i, file in enumerate(bin_names(fixture)):
         mine = {name: arrays[name] for name in names[i * len(names) // count : (i + 1) * len(names) // count]}
@@ -198,7 +202,13 @@ def write_weights(fixture, arrays):
 
 def read_weights(fixture):
     if not fixture.bins:
-        return read_safetensors(fixture.folder / "model.safetensors")
+        files = [fixture.folder / "model.safetensors", *sorted(fixture.folder.glob("*/model.safetensors"))]
+        folders = [str(file.parent.relative_to(fixture.folder)) + "/" for file in files]
+        return {
+            ("" if folder == "./" else folder) + name: array
+            for folder, file in zip(folders, files)
+            for name, array in read_safetensors(file).items()
+        }
     arrays = {}
     for file in bin_names(fixture):
         arrays |= pytorch.read(fixture.folder / file, as_array)

@@ -3,6 +3,7 @@
 norms on both sides of each part, windows in some layers, capped scores or normed q and k."""
 import numpy as np
 
+from dense import dense, vectors_of
 from blocks import attention, broken, causal, epsilon, gelu_tanh, heads, rms_norm, rotate
 from fixture import Fixture, linear, norm, table
 from rotary import gated, gated_tensors, rope, sizes
@@ -39,6 +40,21 @@ def rope_of(c, local, e, n):
     return rope(c, e, n)
 
 
+def both_ways(c):
+    """EmbeddingGemma: tokens see later ones."""
+    return c.get("use_bidirectional_attention", False) and not broken("a causal mask")
+
+
+def two_sided(c, n, local):
+    """In a layer with a window, half of it on each side."""
+    if not local or broken("no windows"):
+        return np.ones((n, n), bool)
+    side = c["sliding_window"] // 2
+    side += broken("a window of one token more on each side") - broken("a window of one token less on each side")
+    side += side * broken("a window that is whole on each side")
+    return np.abs(np.arange(n)[:, None] - np.arange(n)[None, :]) <= side
+
+
 def gemma_attention(c, h, x, layer, eps):
     n, (count, shared, e), local = len(x), sizes(c), local_layer(c, layer)
     q, k, v = (
@@ -51,7 +67,7 @@ def gemma_attention(c, h, x, layer, eps):
     scale = (
         e if broken("scale 1/sqrt(e) in place of 1/sqrt(query_pre_attn_scalar)") else c["query_pre_attn_scalar"]
     ) ** -0.5
-    seen = causal(n, c["sliding_window"] if local else None)
+    seen = two_sided(c, n, local) if both_ways(c) else causal(n, c["sliding_window"] if local else None)
     return h.linear("o_proj", attention(q, k, v, seen, scale, cap=c.get("attn_logit_softcapping")))
 
 
@@ -75,6 +91,13 @@ def gemma1(c, w, case):
 
 
 def gemma(c, w, case):
+    logits, cap = gemma_trunk(c, w, case) @ w["model.embed_tokens.weight"].T, c.get("final_logit_softcapping")
+    if cap is None or broken("logits not capped"):
+        return logits
+    return np.tanh(logits / cap) * cap
+
+
+def gemma_trunk(c, w, case):
     eps = epsilon(c["rms_norm_eps"], 1e-6)
     rows = w["model.embed_tokens.weight"]
     x = rows[case["tokens"]] * (1 if broken("embedding not scaled") else c["hidden_size"] ** 0.5)
@@ -84,10 +107,42 @@ def gemma(c, w, case):
         x = x + gemma_norm(y, h["post_attention_layernorm.weight"], eps)
         y = gated(h.under("mlp."), gemma_norm(x, h["pre_feedforward_layernorm.weight"], eps), activation=gelu_tanh)
         x = x + gemma_norm(y, h["post_feedforward_layernorm.weight"], eps)
-    logits, cap = gemma_norm(x, w["model.norm.weight"], eps) @ rows.T, c.get("final_logit_softcapping")
-    if cap is None or broken("logits not capped"):
-        return logits
-    return np.tanh(logits / cap) * cap
+    return gemma_norm(x, w["model.norm.weight"], eps)
+
+
+# --- EmbeddingGemma: the module Dense of sentence-transformers ------------------------------------------
+
+
+def base_names(arrays):
+    """The names of a file that the class without a head has written."""
+    return {name.removeprefix("model."): made for name, made in arrays.items()}
+
+
+def embedding_gemma_trunk(c, w, case):
+    outer = type(w)({f"model.{name}": array for name, array in w.arrays.items()})
+    states = gemma_trunk(c, outer, case)
+    w.read.update(name.removeprefix("model.") for name in outer.read)
+    return states
+
+
+def embedding_gemma(c, w, case):
+    """A row for each token: the vector of the text up to it. The mean of the states, through two matrices, at length 1.
+    """
+    return vectors_of(case, lambda text: embedding_gemma_vector(c, w, text))
+
+
+def embedding_gemma_vector(c, w, text):
+    x = embedding_gemma_trunk(c, w, {"tokens": text})
+    x = x[0] if broken("the first state in place of the mean") else x.mean(0)
+    for folder in ("2_Dense/", "3_Dense/"):
+        x = dense(w, folder, x)
+    return x
+
+
+def embedding_gemma_tensors(c):
+    d, wide, narrow = c["hidden_size"], 72, 28
+    t = base_names(gemma_tensors(c))
+    return t | {"2_Dense/linear.weight": linear((wide, d), 1.5), "3_Dense/linear.weight": linear((narrow, wide))}
 
 
 def gemma_tensors(c):
@@ -118,4 +173,13 @@ FIXTURES = [
     # The same model with its keys as they were and as they are: the same logits.
     Fixture("gemma3", gemma_tensors, gemma, "BF16"),
     Fixture("gemma3-rope-parameters", gemma_tensors, gemma, "BF16", seed="gemma3"),
+    Fixture(
+        "embedding-gemma",
+        embedding_gemma_tensors,
+        embedding_gemma,
+        "BF16",
+        greedy=0,
+        hidden=embedding_gemma_trunk,
+        fine=5e-5,
+    ),
 ]

@@ -48,7 +48,10 @@ def linear_scaling(c, p, plain, theta, length):
 
 def dynamic_scaling(c, p, plain, theta, length):
     """NTK-aware, by the length of the text once that is more than the model was trained for"""
-    s, trained, width = p["factor"], c["max_position_embeddings"], 2 * len(plain)
+    width = 2 * len(plain)
+    if p.get("alpha"):
+        return rope_frequencies(width, theta * p["alpha"] ** (width / (width - 2))), 1.0
+    s, trained = p["factor"], c["max_position_embeddings"]
     if length <= trained:
         return plain, 1.0
     grown = s * length / trained - (s - 1)
@@ -131,7 +134,19 @@ def self_attention(c, w, x, layer, eps):
         q, k = (rotate(part, np.arange(n), frequencies, factor=factor) for part in (q, k))
     if "q_norm.weight" in w and broken("QK norms after the rotation"):
         q, k = rms_norm(q, w["q_norm.weight"], eps), rms_norm(k, w["k_norm.weight"], eps)
+    if "query_layernorm.weight" in w:
+        q, k = rms_norm(q, w["query_layernorm.weight"], eps), rms_norm(k, w["key_layernorm.weight"], eps)
+        if broken("QK norms before the rotation"):
+            q, k = norms_first(c, w, x, eps)
     return w.linear("o_proj", attention(q, k, v, causal(n, window_of(c, layer))))
+
+
+def norms_first(c, w, x, eps):
+    n, (count, shared, width) = len(x), sizes(c)
+    q, k = heads(w.linear("q_proj", x), count), heads(w.linear("k_proj", x), shared)
+    q, k = rms_norm(q, w["query_layernorm.weight"], eps), rms_norm(k, w["key_layernorm.weight"], eps)
+    frequencies, factor = rope(c, width, n)
+    return [rotate(part, np.arange(n), frequencies, factor=factor) for part in (q, k)]
 
 
 def rotated(c, layer):
@@ -338,7 +353,14 @@ def olmo2_tensors(c):
     return t
 
 
+def hunyuan_tensors(c):
+    new = (("q_norm", "query_layernorm"), ("k_norm", "key_layernorm"))
+    made = llama_tensors(c, qk_norm=True)
+    return {name.replace(*new["k_norm" in name]): shape for name, shape in made.items()}
+
+
 FIXTURES = [
+    Fixture("hunyuan", hunyuan_tensors, llama, "BF16"),
     Fixture("olmo2", olmo2_tensors, olmo2, "BF16"),
     Fixture("olmo3", olmo2_tensors, olmo2, "BF16"),
     Fixture("arcee", arcee_tensors, arcee, "BF16"),

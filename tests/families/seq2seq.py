@@ -8,6 +8,7 @@ import numpy as np
 from absolute import activation as relu_or_gelu
 from absolute import bart_attention, bart_attention_tensors
 from blocks import attention, broken, causal, epsilon, gelu_erf, gelu_tanh, heads, relu, rms_norm, silu, sinusoids
+from dense import dense, vectors_of
 from fixture import Fixture, bias, linear, norm, pairs, table, tokens
 
 
@@ -128,6 +129,24 @@ def t5_tensors(c):
     if not c.get("tie_word_embeddings", True):
         t["lm_head.weight"] = linear((c["vocab_size"], d), 3)
     return t
+
+
+# --- sentence-t5 (Ni et al. 2021): the encoder alone, the mean of its states, a matrix --------------------
+
+
+def sentence_t5_trunk(c, w, case):
+    n, encoder = len(case["tokens"]), w.under("encoder.")
+    everything, bias_ = np.ones((n, n), bool), t5_bias(c, encoder, n, True)
+    return t5_stack(c, encoder, w["shared.weight"][case["tokens"]], c["num_layers"], everything, bias_)
+
+
+def sentence_t5(c, w, case):
+    return vectors_of(case, lambda text: dense(w, "2_Dense/", sentence_t5_trunk(c, w, {"tokens": text}).mean(0)))
+
+
+def sentence_t5_tensors(c):
+    t = {name: made for name, made in t5_tensors(c).items() if not name.startswith("decoder.")}
+    return t | {"2_Dense/linear.weight": linear((24, c["d_model"]), 1.5)}
 
 
 # --- BART and its descendants ---------------------------------------------------------------------------
@@ -251,6 +270,7 @@ FIXTURES = [
     ),
     Fixture("t5-gated", t5_tensors, t5, cases=translation_cases("t5-gated", 0, 1, 0)),
     Fixture("t5-flan", t5_tensors, t5, cases=translation_cases("t5-flan", 0, 1, 0)),
+    Fixture("sentence-t5", sentence_t5_tensors, sentence_t5, greedy=0, hidden=sentence_t5_trunk),
     Fixture("marian", bart_tensors, bart, cases=translation_cases("marian", 63, 0, 63)),
     # With numbers of which not every text repeats one token.
     Fixture("bart", bart_tensors, bart, cases=forced_cases("bart", 0, 0), seed="bart/9"),

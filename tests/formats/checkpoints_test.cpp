@@ -2,6 +2,7 @@
 // Real-world checkpoints whose configuration lacks a key or a tensor, uses an old form, or has an unusual meaning. They
 // are modified fixtures of tests/families. The expected values come from the published implementation or from the
 // transcriptions of tests/families.
+#include "model/embed_text.h"
 #include "tests/formats/hugging_face_folder.h"
 
 namespace ordo {
@@ -20,8 +21,8 @@ Model load(const std::string& name) {
 class Checkpoints : public HuggingFace {
 protected:
     // The same tensors under other names.
-    void rename(const std::function<std::string(const std::string&)>& name) {
-        const Safetensors file = Safetensors::open(folder_ / "model.safetensors");
+    void rename(const std::function<std::string(const std::string&)>& name, const std::string& in = ".") {
+        const Safetensors file = Safetensors::open(folder_ / in / "model.safetensors");
         std::vector<RawTensor> tensors;
         for (const TensorInfo& info : file.tensors())
             if (const std::string to = name(info.name); !to.empty())
@@ -31,7 +32,7 @@ protected:
                                        sink(bytes);
                                    }});
         write_raw_safetensors(folder_ / "other.safetensors", tensors, {});
-        fs::rename(folder_ / "other.safetensors", folder_ / "model.safetensors");
+        fs::rename(folder_ / "other.safetensors", folder_ / in / "model.safetensors");
     }
     void expect_logits_of(const std::string& family) {
         LoadOptions options;
@@ -156,10 +157,10 @@ TEST_F(Checkpoints, EmbedPoolsAsTheModelSays) {
     put_modules();
     EXPECT_TRUE(options().normalised);
     EXPECT_TRUE(warnings().empty());
-    modules.push_back({{"idx", 3}, {"name", "3"}, {"path", "3_Dense"}, {"type", "sentence_transformers.models.Dense"}});
+    modules.push_back({{"idx", 3}, {"name", "3"}, {"path", "3_CNN"}, {"type", "sentence_transformers.models.CNN"}});
     put_modules();
     ASSERT_EQ(warnings().size(), 1U);
-    EXPECT_NE(warnings()[0].find("found sentence_transformers.models.Dense"), std::string::npos) << warnings()[0];
+    EXPECT_NE(warnings()[0].find("found sentence_transformers.models.CNN"), std::string::npos) << warnings()[0];
     pool("max_tokens");
     try {
         options();
@@ -172,6 +173,94 @@ TEST_F(Checkpoints, EmbedPoolsAsTheModelSays) {
     modules[1]["path"] = "../1_Pooling";
     put_modules();
     expect_refused("modules.json: 'path': expected the name of a folder");
+}
+
+// The modules Dense are part of the model: without one of them, or with another shape, every vector would be wrong.
+TEST_F(Checkpoints, DenseModulesThatDoNotFitAreRefused) {
+    const auto again = [&] {
+        fs::copy(test::family("labse"), folder_.path(),
+                 fs::copy_options::recursive | fs::copy_options::overwrite_existing);
+        Model::load(folder_.path());
+    };
+    const auto refused = [&](const std::string& key, const Json& value, const std::string& phrase) {
+        again();
+        const fs::path file = folder_ / "2_Dense" / "config.json";
+        Json config = Json::parse(test::file_content(file));
+        config[key] = value;
+        test::put_file(file, config.dump());
+        expect_refused("2_Dense" + phrase);
+    };
+    refused("in_features", 24, "/config.json: 'in_features': expected 32, the width of the vector before it");
+    refused("in_features", nullptr, "/config.json: 'in_features'");
+    refused("out_features", 23, ": tensor 'linear.weight': expected [23, 32], found [24, 32]");
+    refused("out_features", 0, "/config.json: 'out_features'");
+    refused("activation_function", "my.Own", "/config.json: 'activation_function': expected one of torch.nn.modules");
+    refused("use_residual", true, "/config.json: 'use_residual'");
+    refused("module_input_name", "token_embeddings", "/config.json: 'module_input_name'");
+    again();
+    rename([](const std::string& name) { return name == "linear.bias" ? "linear.other" : name; }, "2_Dense");
+    expect_refused("2_Dense: tensor 'linear.bias': expected [24], found none");
+    again();
+    fs::remove(folder_ / "2_Dense" / "model.safetensors");
+    expect_refused("2_Dense: expected model.safetensors");
+    again();
+    fs::remove_all(folder_ / "2_Dense");
+    expect_refused("2_Dense/config.json: expected the file of a module that modules.json names");
+    again();
+    Json modules = Json::parse(test::file_content(folder_ / "modules.json"));
+    modules[2]["path"] = "..";
+    test::put_file(folder_ / "modules.json", modules.dump());
+    expect_refused("modules.json: 'path': expected the name of a folder");
+}
+
+// A Normalize before a Dense is part of the way there. Each activation is that of its class in torch.nn, in double
+// precision here.
+TEST_F(Checkpoints, DenseModulesComeInTheOrderOfTheFile) {
+    fs::copy(test::family("labse"), folder_.path(), fs::copy_options::recursive);
+    Json modules = Json::parse(test::file_content(folder_ / "modules.json"));
+    const auto vector = [&] {
+        const Model model = Model::load(folder_.path());
+        return embed(model, EmbedText{{5, 9, 33}, {}}, embed_options(model));
+    };
+    const fs::path file = folder_ / "2_Dense" / "config.json";
+    Json config = Json::parse(test::file_content(file));
+    const auto activation = [&](const std::string& name) {
+        config["activation_function"] = "torch.nn.modules." + name;
+        test::put_file(file, config.dump());
+        return vector();
+    };
+    std::swap(modules[2], modules[3]);
+    test::put_file(folder_ / "modules.json", modules.dump());
+    const std::vector<float> plain = activation("linear.Identity");
+    const Json pooled = [&] {
+        modules.erase(3);
+        test::put_file(folder_ / "modules.json", modules.dump());
+        const std::vector<float> unit = vector();
+        modules.push_back({{"path", "2_Dense"}, {"type", "sentence_transformers.models.Dense"}});
+        test::put_file(folder_ / "modules.json", modules.dump());
+        return unit;
+    }();
+    const Safetensors weights = Safetensors::open(folder_ / "2_Dense" / "model.safetensors");
+    std::vector<float> matrix(24 * 32), bias(24);
+    weights.read(*weights.find("linear.weight"), matrix);
+    weights.read(*weights.find("linear.bias"), bias);
+    std::vector<double> expected;
+    for (std::size_t i = 0; i < 24; ++i) {
+        expected.push_back(static_cast<double>(bias[i]));
+        for (std::size_t j = 0; j < 32; ++j)
+            expected[i] += static_cast<double>(matrix[i * 32 + j]) * pooled[j].get<double>();
+        EXPECT_NEAR(plain[i], expected[i], 1e-5);
+    }
+    const std::pair<const char*, double (*)(double)> kinds[] = {
+        {"activation.Tanh", [](double x) { return std::tanh(x); }},
+        {"activation.ReLU", [](double x) { return x > 0 ? x : 0; }},
+        {"activation.GELU", [](double x) { return x / 2 * std::erfc(-x / std::sqrt(2.0)); }},
+        {"activation.SiLU", [](double x) { return x / (1 + std::exp(-x)); }},
+        {"activation.Sigmoid", [](double x) { return 1 / (1 + std::exp(-x)); }}};
+    for (const auto& [name, function] : kinds) {
+        const std::vector<float> found = activation(name);
+        for (std::size_t i = 0; i < 24; ++i) EXPECT_NEAR(found[i], function(expected[i]), 1e-5) << name;
+    }
 }
 
 TEST_F(Checkpoints, WholeNumbersMayBeWrittenAsFractions) {

@@ -3,6 +3,8 @@
 // and Marian.
 #pragma once
 
+#include "model/embed_text.h"
+#include "model/model_access.h"
 #include "tests/formats/family_run.h"
 
 #include <gtest/gtest.h>
@@ -51,6 +53,21 @@ inline void expect_rows(const Rows& found, const Json& expected, int tokens) {
         gate.add(found.at(token), expected[i]);
     }
     gate.expect_met();
+}
+
+// Checks the vectors of a model with dense layers. Row i of all `logits` is that of the first i + 1 tokens.
+inline void expect_vectors(const Model& model, const std::string& family) {
+    for (const Json& given : read_cases(test::family(family))) {
+        const auto tokens = given.at("tokens").get<std::vector<Token>>();
+        const Json& rows = given.at("logits");
+        SCOPED_TRACE(tokens.size());
+        Gate gate;
+        for (std::size_t i = 0; i < rows.size(); ++i) {
+            const auto end = tokens.end() - static_cast<std::ptrdiff_t>(rows.size() - 1 - i);
+            gate.add(embed(model, EmbedText{{tokens.begin(), end}, {}}, embed_options(model)), rows[i]);
+        }
+        gate.expect_met();
+    }
 }
 
 // Checks the logits and the greedy text of every case of a family with an encoder.

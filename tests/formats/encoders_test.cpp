@@ -38,6 +38,28 @@ INSTANTIATE_TEST_SUITE_P(Families, MaskedModels,
                              return name;
                          });
 
+// Folders of sentence-transformers with dense layers. Row i of `logits` is the vector of the first i + 1 tokens.
+class DenseModels : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(DenseModels, GiveTheStatesAndVectorsOfTheirTranscription) {
+    LoadOptions options;
+    options.dtype = "f32"; // bf16 may round activations too
+    const Model model = Model::load(test::family(GetParam()), options);
+    test::expect_vectors(model, GetParam());
+    for (const test::Json& given : test::read_cases(test::family(GetParam()))) {
+        const auto count = static_cast<int>(given.at("tokens").size());
+        Session session(model, {.capacity = count});
+        test::expect_rows(test::rows_of_pass(session, given, true, {}), given.at("hidden"), count);
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Families, DenseModels, ::testing::Values("embedding-gemma", "labse", "sentence-t5"),
+                         [](const auto& each) {
+                             std::string name = each.param;
+                             std::replace(name.begin(), name.end(), '-', '_');
+                             return name;
+                         });
+
 // Model types that share the class of another type. The fixture's logits must be the same under each name.
 class OtherNames : public test::HuggingFace {};
 

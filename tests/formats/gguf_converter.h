@@ -26,6 +26,8 @@ inline std::string gguf_name(const std::string& name, bool sandwich) {
                                                                 {"self_attn.o_proj", "attn_output"},
                                                                 {"self_attn.q_norm", "attn_q_norm"},
                                                                 {"self_attn.k_norm", "attn_k_norm"},
+                                                                {"self_attn.query_layernorm", "attn_q_norm"},
+                                                                {"self_attn.key_layernorm", "attn_k_norm"},
                                                                 {"self_attn.qkv_proj", "attn_qkv"},
                                                                 {"mlp.gate_up_proj", "ffn_up"},
                                                                 {"mlp.gate_proj", "ffn_gate"},
@@ -107,7 +109,8 @@ class ConverterFile {
 public:
     ConverterFile(const GgufCase& each) : case_(each), config_(config_of(each.family)) {
         metadata_.emplace_back("general.architecture", GgufValue::of(each.architecture));
-        const Tensors from = tensors_of(each.family);
+        Tensors from = tensors_of(each.family);
+        if (each.architecture == "gemma-embedding") from = with_model_prefix(from);
         for (const auto& [name, values] : from)
             if (const std::string theirs = gguf_name(name, sandwich()); !theirs.empty()) tensors_[theirs] = values;
         if (each.architecture == "mpt")
@@ -160,6 +163,8 @@ private:
             put_gemma(d_head);
         else if (case_.architecture == "arcee")
             put_yarn(config_.at("rope_scaling"));
+        else if (case_.architecture == "hunyuan-dense")
+            put_scaled_base(d_head);
         else if (config_.contains("rope_scaling") && !config_.at("rope_scaling").is_null())
             put_longrope();
         if (case_.architecture == "granite") put_granite();
@@ -181,8 +186,13 @@ private:
                                           {"logit_scale", "logits_scaling"}})
             put(key, config_.at(theirs).get<float>());
     }
-    bool sandwich() const {
-        return case_.architecture == "gemma2" || case_.architecture == "gemma3" || case_.architecture == "olmo2";
+    bool sandwich() const { return case_.architecture == "gemma2" || third() || case_.architecture == "olmo2"; }
+    bool third() const { return case_.architecture == "gemma3" || case_.architecture == "gemma-embedding"; }
+    // The names of a class without a head.
+    static Tensors with_model_prefix(const Tensors& from) {
+        Tensors to;
+        for (const auto& [name, values] : from) to["model." + name] = values;
+        return to;
     }
     // GemmaModel and the two after it. There is no key for the scale of scores: here it goes into what queries are
     // multiplied by, as 1/sqrt(query_pre_attn_scalar) = 1/sqrt(d_head) * sqrt(d_head / query_pre_attn_scalar). Those
@@ -191,16 +201,35 @@ private:
         add_one_to_norms();
         const double scalar = config_.value("query_pre_attn_scalar", static_cast<double>(d_head));
         for (auto& [name, values] : tensors_)
-            if (name.ends_with(case_.architecture == "gemma3" ? ".attn_q_norm.weight" : ".attn_q.weight"))
+            if (name.ends_with(third() ? ".attn_q_norm.weight" : ".attn_q.weight"))
                 for (float& value : values.all) value *= static_cast<float>(std::sqrt(d_head / scalar));
         if (case_.architecture == "gemma2")
             for (const char* key : {"attn_logit_softcapping", "final_logit_softcapping"})
                 put(key, config_.at(key).get<float>());
-        if (case_.architecture != "gemma3") return;
-        count("attention.sliding_window_pattern", config_.at("sliding_window_pattern"));
+        if (!third()) return;
+        count("attention.sliding_window_pattern", 3);
         put("rope.freq_base_swa", config_.at("rope_local_base_freq").get<float>());
+        if (case_.architecture == "gemma-embedding") return put_dense();
         put("rope.scaling.type", "linear");
         put("rope.scaling.factor", config_.at("rope_scaling").at("factor").get<float>());
+    }
+    // The converter's EmbeddingGemma, with --sentence-transformers-dense-modules.
+    void put_dense() {
+        for (const std::string number : {"2", "3"}) {
+            const Values values = tensors_of(case_.family + "/" + number + "_Dense").at("linear.weight");
+            count("dense_" + number + "_feat_in", values.shape[1]);
+            count("dense_" + number + "_feat_out", values.shape[0]);
+            tensors_["dense_" + number + ".weight"] = values;
+        }
+    }
+    // The converter's HunYuanModel: alpha is part of the base.
+    void put_scaled_base(int d_head) {
+        const double alpha = config_.at("rope_scaling").at("alpha"), width = d_head;
+        std::erase_if(metadata_, [](const auto& entry) { return entry.first == "hunyuan-dense.rope.freq_base"; });
+        put("rope.freq_base",
+            static_cast<float>(config_.at("rope_theta").get<double>() * std::pow(alpha, width / (width - 2))));
+        put("rope.scaling.type", "none");
+        put("rope.scaling.factor", 1.0f);
     }
     // The converter's Qwen2MoeModel, and Mixtral's, which has only one width.
     void put_experts(const Tensors& from) {

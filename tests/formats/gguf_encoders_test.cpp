@@ -3,7 +3,7 @@
 // converter, are compared with their transcriptions.
 #include "formats/source.h"
 #include "tests/formats/encoder_run.h"
-#include "tests/formats/gguf_fixture.h"
+#include "tests/formats/gguf_converter.h"
 
 #include <gtest/gtest.h>
 
@@ -139,6 +139,24 @@ TEST_P(GgufBert, GivesTheStatesOfItsTranscription) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Families, GgufBert, ::testing::Values("bert", "roberta"));
+
+// The converter's EmbeddingGemma, with its dense layers and without them.
+TEST(GgufEmbeddingGemma, GivesTheVectorsOfItsTranscription) {
+    test::ConverterFile file({"embedding-gemma", "gemma-embedding"});
+    std::vector<std::string> warnings;
+    LoadOptions options;
+    options.on_warning = [&](std::string_view text) { warnings.emplace_back(text); };
+    const auto load = [&] {
+        const std::vector<std::byte> bytes = file.bytes();
+        return load_model(gguf_source(std::make_shared<const Gguf>(Gguf::parse(bytes, "mem"))), options);
+    };
+    test::expect_vectors(load(), "embedding-gemma");
+    EXPECT_TRUE(warnings.empty()) << warnings.front();
+    for (const char* name : {"dense_2.weight", "dense_3.weight"}) file.tensors().erase(name);
+    EXPECT_TRUE(blueprint_of(load()).dense.empty());
+    ASSERT_EQ(warnings.size(), 2U);
+    EXPECT_NE(warnings[0].find("dense_2.weight"), std::string::npos) << warnings[0];
+}
 
 // DistilBERT has no segments. Its tensors have the same names in GGUF.
 TEST(GgufBertTraps, SegmentsMayBeAbsent) {

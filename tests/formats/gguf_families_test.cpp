@@ -236,7 +236,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Case{"gemma3", "gemma3"}, Case{"cohere", "command-r"}, Case{"cohere2", "cohere2"},
                       Case{"gpt-bigcode", "starcoder"}, Case{"granite", "granite", true}, Case{"stablelm", "stablelm"},
                       Case{"stablelm-parallel", "stablelm"}, Case{"olmo2", "olmo2"}, Case{"arcee", "arcee", true},
-                      Case{"nemotron", "nemotron"}),
+                      Case{"nemotron", "nemotron"}, Case{"hunyuan", "hunyuan-dense"}),
     [](const auto& each) {
         std::string name = each.param.family + "_as_" + each.param.architecture;
         std::replace(name.begin(), name.end(), '-', '_');

@@ -84,9 +84,9 @@ INSTANTIATE_TEST_SUITE_P(
                       Written{"llama1", "llama"}, Written{"smollm", "llama"}, Written{"llama3", "llama"},
                       Written{"llama-linear", "llama"}, Written{"qwen2-yarn", "llama"}, Written{"gpt-neox", "gptneox"},
                       Written{"phi", "phi2"}, Written{"falcon", "falcon"}, Written{"qwen2", "llama"},
-                      Written{"qwen3", "qwen3"}, Written{"bloom", "bloom"}, Written{"bloom-prefixed", "bloom"},
-                      Written{"mpt", "mpt"}, Written{"mixtral", "llama"}, Written{"qwen2-moe", "qwen2moe"},
-                      Written{"qwen3-moe-plain", "qwen3moe"},
+                      Written{"qwen3", "qwen3"}, Written{"hunyuan", "hunyuan-dense"}, Written{"bloom", "bloom"},
+                      Written{"bloom-prefixed", "bloom"}, Written{"mpt", "mpt"}, Written{"mixtral", "llama"},
+                      Written{"qwen2-moe", "qwen2moe"}, Written{"qwen3-moe-plain", "qwen3moe"},
                       // Their windows are wider than their contexts.
                       Written{"phi3-longrope", "llama"}, Written{"phi4-mini", "llama"}),
     [](const auto& each) {

@@ -225,7 +225,8 @@ TEST_F(HuggingFace, WhatAFamilyCannotDoHereIsRefusedByName) {
     expect_all_refused("mpt", {{"no_bias", false}, {"logit_scale", 0.5}});
     expect_all_refused("opt", {{"word_embed_proj_dim", 64}});
     expect_all_refused("smollm3", {{"layer_types", Json::array({"full_attention", "linear", "full_attention"})}});
-    expect_all_refused("gemma3", {{"use_bidirectional_attention", true}});
+    expect_all_refused("gemma2", {{"use_bidirectional_attention", true}});
+    expect_all_refused("hunyuan", {{"use_cla", true}, {"use_qk_norm", false}, {"mlp_bias", true}});
     expect_all_refused("mpt", {{"norm_type", "rmsnorm"}, {"final_logit_softcapping", 30}});
     const std::pair<const char*, const char*> parts[] = {{"attn_config", R"({"sliding_window_size": 8})"},
                                                          {"attn_config", R"({"attn_logit_softcapping": 50})"},

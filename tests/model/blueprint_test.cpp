@@ -192,6 +192,7 @@ std::vector<std::pair<std::string, std::function<void(LayerPlan&)>>> changes() {
         {"\"out_bias\":true", [](LayerPlan& p) { p.out_bias = true; }},
         {"\"qk_norm\":\"head\"", [](LayerPlan& p) { p.qk_norm = QkNorm::head; }},
         {"\"qk_norm\":\"width\"", [](LayerPlan& p) { p.qk_norm = QkNorm::width; }},
+        {"\"qk_norm\":\"rotated\"", [](LayerPlan& p) { p.qk_norm = QkNorm::rotated; }},
         {"\"qkv_clip\":8", [](LayerPlan& p) { p.qkv_clip = 8; }},
         {"\"attention_softcap\":50", [](LayerPlan& p) { p.attention_softcap = 50; }},
         {"\"experts\":8,\"experts_used\":2", [](LayerPlan& p) { p.experts = 8, p.experts_used = 2; }},
@@ -276,12 +277,30 @@ TEST(Blueprints, OldFilesReadAsBefore) {
     expect_refused(old_json("rms", false, true, "post"), "parallel_residual");
 }
 
+TEST(Blueprints, DenseLayersAreKeptAndChecked) {
+    Blueprint b = architectures().front().make();
+    b.dense = {{3072, true, false, DenseActivation::tanh}, {768, false, true, DenseActivation::sigmoid}, {5}};
+    EXPECT_EQ(blueprint_from_json(to_json(b), "test").dense, b.dense);
+    const std::vector<TensorSpec> list = tensor_list(b);
+    EXPECT_EQ(list.back().name, "dense.2.weight");
+    EXPECT_EQ(list.back().shape, (std::vector<std::int64_t>{5, 768}));
+    const auto refused = [](const std::string& dense, const std::string& phrase) {
+        expect_refused(replaced("\"gated\":true", "\"gated\":true,\"dense\":" + dense), phrase);
+    };
+    refused("[]", "'dense': expected a list of dense layers");
+    refused("[{}]", "dense layer 0: ");
+    refused("[{\"width\":0}]", "blueprint field 'dense: width': expected 1 to 65536, found 0");
+    refused("[{\"width\":8,\"activation\":\"none\"}]", "dense layer 0: 'activation': expected one of identity");
+    refused("[{\"width\":8,\"height\":8}]", "dense layer 0: unknown field 'height'");
+    refused("[{\"width\":8},{\"width\":8,\"bias\":1}]", "dense layer 1: 'bias'");
+}
+
 TEST(Blueprints, RefusesPlansByTheirNumberAndField) {
     const auto refused = [](const std::string& layers, const std::string& phrase) {
         expect_refused(replaced("\"gated\":true", "\"gated\":true,\"layers\":" + layers), phrase);
     };
-    refused("[]", "'layers': expected a list of plans");
-    refused("{}", "'layers': expected a list of plans");
+    refused("[]", "'layers': expected a list of layer plans");
+    refused("{}", "'layers': expected a list of layer plans");
     refused("null", "'layers'");
     refused("[{},7]", "layer plan 1: expected a JSON object");
     refused("[{},{\"n_heads\":2}]", "layer plan 1: unknown field 'n_heads'");
@@ -290,7 +309,7 @@ TEST(Blueprints, RefusesPlansByTheirNumberAndField) {
     refused("[{},{\"window\":5000000}]", "layer plan 1: blueprint field 'window'");
     refused("[{\"norm_bias\":true}]", "layer plan 0: blueprint field 'norm_bias': expected false with norm rms");
     refused("[{\"norm_place\":\"around\"}]", "layer plan 0: 'norm_place': expected one of pre, post, sandwich");
-    refused("[{\"qk_norm\":\"both\"}]", "layer plan 0: 'qk_norm': expected one of none, head, width");
+    refused("[{\"qk_norm\":\"both\"}]", "layer plan 0: 'qk_norm': expected one of none, head, width, rotated");
     refused("[{\"experts\":2}]", "layer plan 0: blueprint field 'experts_used': expected 1 to 2, found 0");
     refused("[{\"experts\":2,\"experts_used\":3}]", "experts_used");
     refused("[{\"experts_used\":1}]", "layer plan 0: blueprint field 'experts_used': expected 0 to 0, found 1");

@@ -67,6 +67,7 @@ std::vector<PlanCase> plans() {
     });
     with("norms_of_heads", [](Blueprint& b) { b.qk_norm = QkNorm::head; });
     with("norms_of_queries_and_keys", [](Blueprint& b) { b.qk_norm = QkNorm::width, b.q_bias = b.k_bias = true; });
+    with("norms_after_the_rotation", [](Blueprint& b) { b.qk_norm = QkNorm::rotated; });
     with("clipped", [](Blueprint& b) { b.qkv_clip = 0.5f; });
     with("clipped_before_norms", [](Blueprint& b) { b.qkv_clip = 0.5f, b.qk_norm = QkNorm::head, b.q_bias = true; });
     with("layer_norm", [](Blueprint& b) { b.norm = Norm::layer; });

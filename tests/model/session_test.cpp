@@ -158,9 +158,13 @@ TEST(Sessions, RewindAndRefillEqualsRecomputing) {
     }
 }
 
-TEST(Sessions, EvictedTokensLeaveTheirPlacesAndPositions) {
+class Eviction : public testing::TestWithParam<QkNorm> {};
+INSTANTIATE_TEST_SUITE_P(Norms, Eviction, testing::Values(QkNorm::none, QkNorm::rotated));
+
+TEST_P(Eviction, LeavesPlacesAndPositions) {
     Blueprint b = small_blueprint();
     b.n_layers = 1;
+    b.qk_norm = GetParam();
     const Model model = random_model(b, "rope:scaling=yarn,factor=4,original=20,theta=100", 8);
     const std::vector<Token> tokens = random_tokens(90, small_vocab, 9);
     const std::span<const Token> all(tokens);

@@ -18,9 +18,9 @@ protected:
     std::string family(const std::string& name) const {
         const std::filesystem::path to = dir_ / name;
         std::filesystem::create_directories(to);
-        for (const char* file : {"config.json", "model.safetensors"})
-            std::filesystem::copy_file("tests/families/" + name + "/" + file, to / file,
-                                       std::filesystem::copy_options::overwrite_existing);
+        std::filesystem::copy("tests/families/" + name, to,
+                              std::filesystem::copy_options::recursive |
+                                  std::filesystem::copy_options::overwrite_existing);
         put_file(to / "tokenizer.json", word_tokenizer());
         return to.string();
     }
@@ -167,6 +167,26 @@ TEST_F(EncoderVerbs, EmbedPoolsAsTheFilesSayUnlessAskedOtherwise) {
         {"path": "1_Pooling", "type": "sentence_transformers.models.Pooling"}])"); // and no Normalize
     expect(run({}), "first, as they are", as_is);
     expect(run({"--unit"}), "first, scaled to length 1", first);
+}
+
+// The modules Dense are part of a converted file too. GGUF has no place for them.
+TEST_F(EncoderVerbs, EmbedAppliesDenseModules) {
+    for (const auto& [name, width] : {std::pair("embedding-gemma", 28U), {"labse", 24U}}) {
+        const std::string folder = family(name), file = dir_ / "converted.safetensors";
+        const auto vectors = [](const std::string& model) {
+            return json_of({"embed", "-m", model, "-p", "the cat\nsat", "--format", "json"});
+        };
+        const Json found = vectors(folder);
+        ASSERT_EQ(found.size(), 2U);
+        ASSERT_EQ(found[0]["vector"].size(), width);
+        expect_success(run_program({"convert", folder, file}));
+        EXPECT_EQ(vectors(file), found);
+        expect_success(run_program({"convert", folder, file, "--dtype", "q8_0"}));
+        EXPECT_LE(difference(vectors(file)[0]["vector"].get<std::vector<float>>(),
+                             found[0]["vector"].get<std::vector<float>>()),
+                  0.05);
+        expect_error(run_program({"convert", folder, dir_ / "converted.gguf"}), 2, "no architecture of GGUF's");
+    }
 }
 
 TEST_F(EncoderVerbs, TranslatePrintsAnAnswerToEachLine) {

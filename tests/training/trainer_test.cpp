@@ -269,6 +269,12 @@ TEST(Trainer, OptionsOutOfRangeAreRefused) {
     refuses({.length = std::numeric_limits<int>::max()}, ErrorCode::limit, "sequences of at most 4194304 tokens");
     refuses({.length = (1 << 22) + 1}, ErrorCode::limit, "sequences of at most 4194304 tokens");
     refuses({.batch = 1 << 30}, ErrorCode::limit, " GiB, more than the ");
+    Blueprint rotated = small_blueprint(), dense = rotated;
+    rotated.qk_norm = QkNorm::rotated, dense.dense = {{8}};
+    for (const auto& [b, part] : {std::pair(rotated, "before their rotation"), {dense, "no dense layers"}}) {
+        const Model other = random_model(b, "rope", 3);
+        expect_error(ErrorCode::usage, part, [&] { Trainer{other, {}}; });
+    }
 }
 
 TEST(Trainer, InputOutOfRangeIsRefused) {

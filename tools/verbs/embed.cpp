@@ -85,7 +85,8 @@ const Verb embed_verb{
     .operand = "MODEL",
     .summary = "Turn each line of a text into a vector",
     .details = "The vector pools the hidden states of the line's tokens after the last layer; an encoder-decoder gives "
-               "those of its encoder. Empty lines are skipped. A line is cut to the tokens that the model's files or "
+               "those of its encoder. The dense layers of the model's files follow. Empty lines are skipped. A line is "
+               "cut to the tokens that the model's files or "
                "its positions allow, and a default prompt of the files stands before it.",
     .groups = embed_file::groups,
     .run = embed_file::run};
