@@ -151,22 +151,27 @@ public:
 // stop them.
 class Balance {
 public:
-    static constexpr double most_debt = 4e-3, most_credit = 8e-3, least_rest = 0.032, most_rest = 0.256; // seconds
+    static constexpr double most_credit = 8e-3, least_rest = 0.032, most_rest = 0.256; // seconds
 
+    explicit constexpr Balance(double most_debt = 4e-3) : most_debt_(most_debt) {}
     bool pays(Clock::time_point now) const { return now >= again_; }
-    // Adds a team of `threads` threads that took `seconds`, of which it lost `lost` by waiting.
+    // Adds a team of `threads` threads that took `seconds`, of which it lost `lost` by waiting. Without these waits, it
+    // is taken to be as many times as fast as one thread.
     void add(Clock::time_point now, double seconds, double lost, int threads) {
-        // The time that one thread would have taken, minus the team's time.
-        sum_ = std::min(most_credit, sum_ + (seconds - lost) * threads - seconds);
+        add(now, (seconds - lost) * threads - seconds);
+    }
+    // gain: the time that one thread would have taken, minus the team's time.
+    void add(Clock::time_point now, double gain) {
+        sum_ = std::min(most_credit, sum_ + gain);
         if (sum_ == most_credit) rest_ = least_rest;
-        if (sum_ > -most_debt) return;
+        if (sum_ > -most_debt_) return;
         sum_ = 0;
         again_ = now + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(rest_));
         rest_ = std::min(2 * rest_, most_rest);
     }
 
 private:
-    double sum_ = 0, rest_ = least_rest;
+    double most_debt_, sum_ = 0, rest_ = least_rest;
     Clock::time_point again_{};
 };
 
