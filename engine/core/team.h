@@ -95,7 +95,10 @@ public:
     }
     // Called when the calling thread enters and leaves. lost() returns the time lost between start and end: waits
     // beyond spinning, and OpenMP's own time to begin and end.
-    void enter() { entered_ = Clock::now(); }
+    void enter();
+    // Called when another thread enters. A system may start or wake it on the calling thread's processor, and leave it
+    // there for milliseconds. It then moves to another one.
+    void spread();
     void leave() { left_ = Clock::now(); }
     double lost(Clock::time_point start, Clock::time_point end) const {
         return lost_ + std::chrono::duration<double>(entered_ - start + (end - left_)).count();
@@ -123,6 +126,7 @@ private:
     std::atomic<int> sleepers_{0};
     alignas(64) double lost_ = 0;
     Clock::time_point entered_{}, left_{};
+    std::atomic<int> processor_{-1}; // of the calling thread as it entered
 };
 
 // A thread in its team, from the first line of the parallel region to the last, where all threads arrive: OpenMP's
@@ -131,7 +135,7 @@ class Membership {
 public:
     explicit Membership(Team& team) {
         member = {&team, omp_get_thread_num(), omp_get_num_threads(), 0, 0, false};
-        if (member.index == 0) team.enter();
+        member.index == 0 ? team.enter() : team.spread();
     }
     ~Membership() {
         Team& team = *member.team;
