@@ -138,6 +138,12 @@ $(BUILD)/%.a:
 	$(Q)rm -f $@ && $(AR) qcs $@ $(filter %.o,$^)
 
 link = $(Q)$(CXX) $(MODE_FLAGS) -fopenmp $(LDFLAGS) $(filter %.o %.a,$^)
+# `ordo` itself holds OpenBLAS, OpenMP and the C++ library, where their archives are installed. Then it starts faster,
+# and OpenMP waits as tools/cli/process.cpp says.
+openmp := $(if $(filter release,$(MODE)),$(filter /%,$(shell $(CXX) -print-file-name=libgomp.a)))
+openblas := $(if $(filter file,$(origin OPENBLAS_LIBS)),$(wildcard $(OPENBLAS_DIR)/libopenblas.a))
+held := $(if $(openmp),$(if $(openblas),$(openblas) $(openmp)))
+hold = $(if $(held),$(Q)$(CXX) $(MODE_FLAGS) -pthread -static-libstdc++ -static-libgcc $(LDFLAGS) $(filter %.o %.a,$^) $(held) $(filter-out $(OPENBLAS_LIBS),$(LIBS)),$(link) $(LIBS))
 
 EXPORTS := tools/scripts/libordo.map
 # It stays after dlclose(): OpenMP's threads go on waiting in its code.
@@ -152,7 +158,7 @@ $(BUILD)/build.o: $(BUILD)/libquick.a
 
 $(BUILD)/ordo: $(call objects,tools/main.cpp) $(BUILD)/build.o $(BUILD)/libquick.a
 	$(call say,LINK ,$@)
-	$(link) $(LIBS) $(TOOL_LIBS) -o $@
+	$(hold) $(TOOL_LIBS) -o $@
 	@[ $(BUILD) != build/release ] || ln -sfn release/ordo build/ordo
 
 # `ordo train` and `ordo bench`, which `ordo` starts.

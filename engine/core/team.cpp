@@ -63,6 +63,24 @@ void Team::wait_long(std::uint32_t target) {
     if (member.index == 0) lost_ += seconds_since(start);
 }
 
+void Team::enter() {
+    processor_.store(sched_getcpu(), std::memory_order_relaxed);
+    static std::atomic<bool> first{true};
+    if (first.exchange(false)) sched_yield(); // to new threads that wait for this processor
+    entered_ = Clock::now();
+}
+
+void Team::spread() {
+    const int processor = processor_.load(std::memory_order_relaxed);
+    if (processor < 0 || processor != sched_getcpu()) return;
+    cpu_set_t allowed, others;
+    if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return; // more processors than a set has
+    others = allowed;
+    CPU_CLR(processor, &others);
+    if (CPU_COUNT(&others) == 0 || sched_setaffinity(0, sizeof others, &others) != 0) return;
+    sched_setaffinity(0, sizeof allowed, &allowed);
+}
+
 Restless::Restless() {
     ++restless;
 }

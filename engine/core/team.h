@@ -95,7 +95,10 @@ public:
     }
     // Called when the calling thread enters and leaves. lost() returns the time lost between start and end: waits
     // beyond spinning, and OpenMP's own time to begin and end.
-    void enter() { entered_ = Clock::now(); }
+    void enter();
+    // Called when another thread enters. A system may start or wake it on the calling thread's processor, and leave it
+    // there for milliseconds. It then moves to another one.
+    void spread();
     void leave() { left_ = Clock::now(); }
     double lost(Clock::time_point start, Clock::time_point end) const {
         return lost_ + std::chrono::duration<double>(entered_ - start + (end - left_)).count();
@@ -123,6 +126,7 @@ private:
     std::atomic<int> sleepers_{0};
     alignas(64) double lost_ = 0;
     Clock::time_point entered_{}, left_{};
+    std::atomic<int> processor_{-1}; // of the calling thread as it entered
 };
 
 // A thread in its team, from the first line of the parallel region to the last, where all threads arrive: OpenMP's
@@ -131,7 +135,7 @@ class Membership {
 public:
     explicit Membership(Team& team) {
         member = {&team, omp_get_thread_num(), omp_get_num_threads(), 0, 0, false};
-        if (member.index == 0) team.enter();
+        member.index == 0 ? team.enter() : team.spread();
     }
     ~Membership() {
         Team& team = *member.team;
@@ -151,22 +155,27 @@ public:
 // stop them.
 class Balance {
 public:
-    static constexpr double most_debt = 4e-3, most_credit = 8e-3, least_rest = 0.032, most_rest = 0.256; // seconds
+    static constexpr double most_credit = 8e-3, least_rest = 0.032, most_rest = 0.256; // seconds
 
+    explicit constexpr Balance(double most_debt = 4e-3) : most_debt_(most_debt) {}
     bool pays(Clock::time_point now) const { return now >= again_; }
-    // Adds a team of `threads` threads that took `seconds`, of which it lost `lost` by waiting.
+    // Adds a team of `threads` threads that took `seconds`, of which it lost `lost` by waiting. Without these waits, it
+    // is taken to be as many times as fast as one thread.
     void add(Clock::time_point now, double seconds, double lost, int threads) {
-        // The time that one thread would have taken, minus the team's time.
-        sum_ = std::min(most_credit, sum_ + (seconds - lost) * threads - seconds);
+        add(now, (seconds - lost) * threads - seconds);
+    }
+    // gain: the time that one thread would have taken, minus the team's time.
+    void add(Clock::time_point now, double gain) {
+        sum_ = std::min(most_credit, sum_ + gain);
         if (sum_ == most_credit) rest_ = least_rest;
-        if (sum_ > -most_debt) return;
+        if (sum_ > -most_debt_) return;
         sum_ = 0;
         again_ = now + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(rest_));
         rest_ = std::min(2 * rest_, most_rest);
     }
 
 private:
-    double sum_ = 0, rest_ = least_rest;
+    double most_debt_, sum_ = 0, rest_ = least_rest;
     Clock::time_point again_{};
 };
 

@@ -16,6 +16,41 @@ public:
             const Dropout& dropout)
         : layer_(layer), in_(in), values_(values), scratch_(scratch), dropout_(dropout), rows_(row_count(in, values)) {}
 
+    // Threads hand a single row to each other. One thread runs consecutive steps that do not divide a row, which saves
+    // hand-overs.
+    void run(std::span<const Step> steps) {
+        while (!steps.empty()) {
+            const auto end = std::find_if(steps.begin(), steps.end(), [&](const Step& s) { return !whole_rows(s.op); });
+            const auto whole = rows_ == 1 ? static_cast<std::size_t>(end - steps.begin()) : 0;
+            if (whole == 0)
+                run(steps.front());
+            else
+                parallel_for(1, 1, [&](std::ptrdiff_t) {
+                    for (const Step& step : steps.first(whole)) run(step);
+                });
+            steps = steps.subspan(std::max<std::size_t>(whole, 1));
+        }
+    }
+
+private:
+    // Whether a step does not divide a row, and may run within a loop. Not with dropout, which every thread counts.
+    bool whole_rows(Op op) const {
+        switch (op) {
+        case Op::lookup:
+        case Op::norm:
+        case Op::bias:
+        case Op::clip:
+        case Op::qk_norm:
+        case Op::activate:
+        case Op::gate:
+        case Op::scale:
+            return true;
+        case Op::add:
+            return dropout_.rate == 0;
+        default:
+            return false;
+        }
+    }
     void run(const Step& step) {
         const LayerPlan& plan = layer_.program.plan;
         const View in = value(step.in), out = value(step.out);
@@ -72,7 +107,6 @@ public:
         }
     }
 
-private:
     View value(int i) const { return rows_of(values_[i], 0, rows_); }
     bool at_end() const { return layer_.embedding != nullptr; } // of the stack
     const Linear& linear_of(const Step& step) const { return layer_.weights.linears[step.weight]; }
@@ -153,7 +187,7 @@ void Dropout::operator()(View x, int site) const {
 void forward(const Layer& layer, const PassRows& in, std::span<const View> values, const LayerScratch& scratch,
              const Dropout& dropout, const Steps& steps) {
     Forward run(layer, in, values, scratch, dropout);
-    for (const Step& step : steps.of(layer.program)) run.run(step);
+    run.run(steps.of(layer.program));
 }
 
 const LayerEncodings& Layer::no_encodings() {

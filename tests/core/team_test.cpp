@@ -8,6 +8,7 @@
 #include <chrono>
 #include <gtest/gtest.h>
 #include <numeric>
+#include <sched.h>
 #include <thread>
 #include <vector>
 
@@ -139,6 +140,24 @@ TEST_F(TeamThreads, TheExceptionOfTheLowestIndexGoesOn) {
     bool beside = false;
     parallel_for_beside([&] { beside = true; }, 5, [](std::ptrdiff_t) {});
     EXPECT_TRUE(beside);
+}
+
+// A thread that begins on the processor of the team's first thread goes to another one, and keeps its right to all.
+TEST_F(TeamThreads, AThreadLeavesTheProcessorOfTheFirst) {
+    cpu_set_t before, after;
+    ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
+    if (CPU_COUNT(&before) < 2) GTEST_SKIP() << "one processor";
+    bool left = false; // a busy system may bring it back at once
+    for (int i = 0; i < 20 && !left; ++i) {
+        detail::Team team;
+        const int processor = sched_getcpu();
+        team.enter();
+        team.spread();
+        left = sched_getcpu() != processor;
+    }
+    EXPECT_TRUE(left);
+    ASSERT_EQ(sched_getaffinity(0, sizeof after, &after), 0);
+    EXPECT_TRUE(CPU_EQUAL(&before, &after));
 }
 
 // All teams of a process together have at most as many threads as processors, unless a single team is given more.

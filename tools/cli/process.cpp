@@ -5,6 +5,7 @@
 #include "tools/terminal/signals.h"
 
 #include <cerrno>
+#include <cstdlib>
 #include <fcntl.h>
 #include <pthread.h>
 #include <string_view>
@@ -24,6 +25,15 @@ void check_address_space(int, char**, char** environment) {
 }
 [[gnu::section(".preinit_array"), gnu::used]] void (*const before_libraries)(int, char**, char**) = check_address_space;
 #endif
+
+// OpenMP's threads wait for each other by spinning, for milliseconds unless told otherwise. Another program then cannot
+// use their processors, nor can the thread that they wait for. This runs before an OpenMP that is part of the program
+// (Makefile) reads its settings; programs that this one starts do not inherit it.
+bool wait_is_ours = false;
+[[gnu::constructor(101)]] void wait_briefly() {
+    if (std::getenv("OMP_WAIT_POLICY") != nullptr || std::getenv("GOMP_SPINCOUNT") != nullptr) return;
+    wait_is_ours = ::setenv("GOMP_SPINCOUNT", "5000", 0) == 0; // pauses: 50 to 200 microseconds
+}
 
 // If a standard stream is closed, the next opened file would take its place, and be read or written instead. So each
 // closed stream gets a descriptor on which every use fails.
@@ -46,6 +56,7 @@ void widen_thread_stacks() {
 }
 
 std::span<const char* const> begin_process(int argc, char** argv) {
+    if (wait_is_ours) ::unsetenv("GOMP_SPINCOUNT");
     hold_standard_streams();
     install_signal_handlers();
     widen_thread_stacks();

@@ -6,6 +6,8 @@ namespace ordo::detail {
 
 void Team::wake() {}
 void Team::wait_long(std::uint32_t) {}
+void Team::enter() {}
+void Team::spread() {}
 Restless::Restless() = default;
 Restless::~Restless() = default;
 bool restless_now() {
