@@ -96,22 +96,21 @@ void run_probes(Result& result, const Request& request) {
     Figures& figures = result.table("probe", "Error of a linear probe for the position, in positions",
                                     {"model", "layer", "mean_absolute_error", "standard_error", "mean_guess"}, 2);
     Curves curves{.interval = "± one standard error"};
-    std::string all;            // the lowest error of each model
-    double none = std::nan(""); // of the model without encoding
+    double none = std::nan(""); // the lowest error of the model without encoding
     int fitted = 0, kept = 0;
     const Text text_read = held_out(request);
-    for (const Trained& trained : trained_models(request)) {
+    const std::vector<Trained> models = trained_models(request);
+    for (const Trained& trained : models) {
         request.progress("probing " + trained.name);
         const Probe p = probe(Model::load(trained.file), text_read, request.quick ? 30 : 1000);
-        Series& curve = curves.add(trained.name, Series::Style::line_points);
+        Series curve = series(trained.name, Series::Style::line_points);
         for (std::size_t layer = 0; layer < p.layers.size(); ++layer) {
             const LayerError& e = p.layers[layer];
             add_row(figures, trained.name, layer, e.error, e.standard_error, p.guess);
             curve.add(layer, e.error, e.error - e.standard_error, e.error + e.standard_error);
         }
-        const auto best = std::ranges::min_element(curve.y);
-        append(all, told("{} {} in layer {}", trained.name, figure(*best), best - curve.y.begin()), "; ");
-        if (trained.encoding == "none") none = *best;
+        if (trained.encoding == "none") none = std::ranges::min(curve.y);
+        if (has_curve(trained.name, models.size())) curves.series.push_back(std::move(curve));
         if (curves.references.empty()) curves.references.push_back({"mean position", p.guess});
         fitted = p.fitted, kept = p.held_out;
     }
@@ -121,8 +120,8 @@ void run_probes(Result& result, const Request& request) {
              "of other documents. It is linear: a state may hold a position that it cannot read, and an encoding that "
              "acts on queries, keys or scores need not leave one there.",
              fitted, kept));
-    result.pictures = {{"probe-curve", told("Mean absolute error of a linear probe in its best layer: {}", all),
-                        "layer (0: the embedding)", "mean absolute error in positions", std::move(curves)}};
+    result.pictures = {{"probe-curve", "Mean absolute error of a linear probe, by layer", "layer (0: the embedding)",
+                        "mean absolute error in positions", std::move(curves)}};
     result.answer = with_cells(
         "Permuting the earlier words changes the answer of one layer by "
         "{:bag-of-words/layers=1;encoding=none/logits_differ_by|2} (logits of "

@@ -135,9 +135,9 @@ std::string ranking_of(const Extension& one, int multiple) {
         append(ranking, told("{} with {}", figure(std::exp(means[m]), 4), methods[m].name));
     const Mean ahead = paired(last_of(one, order[1], multiple), last_of(one, order[0], multiple));
     const bool decided = above(ahead.interval(), 0) == Verdict::held;
-    return told("At {}x, the last tokens have a perplexity of {} in {}. {} ahead of {}: {}{} nats.", multiple, ranking,
-                one.file.name, text(methods[order[0]].name, decided ? " is" : " is not surely"), methods[order[1]].name,
-                figure(ahead.mean, 2), margin(ahead.half, 2));
+    return told("At {}x, the last tokens of {} have a perplexity of {}. {} ahead of {}: {}{} nats.", multiple,
+                one.file.name, ranking, text(methods[order[0]].name, decided ? " is" : " is not surely"),
+                methods[order[1]].name, figure(ahead.mean, 2), margin(ahead.half, 2));
 }
 
 Result run(const Request& request) {

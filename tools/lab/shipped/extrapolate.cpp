@@ -66,11 +66,10 @@ std::map<double, double> rises_of(const Extrapolation& one, bool last) {
 
 // The best known encodings as curves; all are in the map.
 Picture known_curves(std::span<const Extrapolation> all) {
-    constexpr std::string_view known[] = {"none", "sinusoidal", "learned", "rope", "alibi", "t5"};
     Curves curves;
     curves.log_x = curves.log_y = true;
     for (const Extrapolation& one : all) {
-        if (all.size() > std::size(known) && std::ranges::find(known, one.name) == std::end(known)) continue;
+        if (!has_curve(one.name, all.size())) continue;
         Series& curve = curves.add(one.name, Series::Style::line_points);
         for (const auto& [length, nll] : one.last) curve.add(one.times(length), std::exp(sample_of(nll).mean()));
     }

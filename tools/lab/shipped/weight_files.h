@@ -14,6 +14,12 @@ struct Trained {
     int context = 0;      // trained, in tokens
 };
 
+// The best known encodings, which stand for all where a picture has a curve for each model.
+inline constexpr std::string_view best_known[] = {"none", "sinusoidal", "learned", "rope", "alibi", "t5"};
+inline bool has_curve(const std::string& name, std::size_t models) {
+    return models <= std::size(best_known) || std::ranges::find(best_known, name) != std::end(best_known);
+}
+
 // The causal models that --model names, or else all shipped ones. Throws Error(io) if there are none.
 std::vector<Trained> trained_models(const Request& request);
 

@@ -8,9 +8,8 @@ namespace encoders_file {
 
 Result run(const Request& request) {
     const LettersBefore task{.length = 24, .steps = request.quick ? 300 : 600, .mask = Mask::bidirectional};
-    const GridPlan plan{{task.recipe()},
-                        request.encodings("none;alibi;t5;rope;rope+alibi;xpos;learned"),
-                        request.integer("seeds", 3)};
+    const GridPlan plan{
+        {task.recipe()}, request.encodings("none;alibi;t5;rope;rope+alibi;xpos;learned"), request.integer("seeds", 3)};
     const auto grid =
         train_grid<double>(plan, request.seed, request.progress, [&](const Model& model, const GridCell& cell) {
             return task.right(model, cell.seed, task.length);

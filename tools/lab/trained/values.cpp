@@ -48,8 +48,7 @@ const Names rotated = {"queries and keys", "values too", "values too, output bac
 Result run(const Request& request) {
     register_all();
     const LettersBefore task{.places = 3, .steps = request.quick ? 400 : 800};
-    const GridPlan plan{
-        {task.recipe()}, {"rope", "rope-values", "rope-values-back"}, request.integer("seeds", 3)};
+    const GridPlan plan{{task.recipe()}, {"rope", "rope-values", "rope-values-back"}, request.integer("seeds", 3)};
     const auto grid =
         train_grid<Vector>(plan, request.seed, request.progress, [&](const Model& model, const GridCell& cell) {
             Vector right;
