@@ -103,6 +103,19 @@ TaskRun run_of(int right, bool solved = true, int far_exact = 0) {
     return run;
 }
 
+// Also abacus, which says nothing of the place in a text.
+TEST(LabTasks, RunTheEncodingThatIsPredictedToWin) {
+    int predicted = 0;
+    for (const Task& task : tasks()) {
+        if (task.winner.empty()) continue;
+        ++predicted;
+        const std::string name(task.name), winner(task.winner);
+        const TaskPlan plan = plan_of_tasks({.arguments = test::arguments_of({"tasks", "--tasks", name.c_str()})});
+        EXPECT_TRUE(std::ranges::find(plan.encodings, winner) != plan.encodings.end()) << name;
+    }
+    EXPECT_EQ(predicted, 5);
+}
+
 class LabTaskVerdicts : public testing::Test {
 protected:
     TaskPlan plan{{&find_task("copy")}, {"none", "alibi"}, {1, 2}, 3, 50};

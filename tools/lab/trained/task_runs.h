@@ -42,6 +42,9 @@ struct TaskRun {
     double beyond() const;
 };
 
+// What --tasks, --encodings and --seeds ask for.
+TaskPlan plan_of_tasks(const Request& request);
+
 // The models of one encoding on one task, by seed.
 using TaskRuns = std::vector<TaskRun>;
 int solved_of(const TaskRuns& runs);

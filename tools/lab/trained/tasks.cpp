@@ -138,14 +138,28 @@ std::vector<std::string> wanted_encodings(const Request& request, const std::vec
     return specs;
 }
 
-Result run(const Request& request) {
-    TaskPlan plan{
-        wanted_tasks(request), {}, {1, 1.25, 1.5, 2, 3, 4}, request.integer("seeds", request.quick ? 1 : 5), 64};
+} // namespace tasks_file
+
+TaskPlan plan_of_tasks(const Request& request) {
+    TaskPlan plan{tasks_file::wanted_tasks(request),
+                  {},
+                  {1, 1.25, 1.5, 2, 3, 4},
+                  request.integer("seeds", request.quick ? 1 : 5),
+                  64};
     const Dims dims = recipe_of(*plan.tasks[0]).trunk.dims();
-    for (std::string& spec : wanted_encodings(request, plan.tasks)) {
+    const bool chosen = request.arguments.has("encodings") ||
+                        std::ranges::any_of(plan.tasks, [](const Task* task) { return !task->encodings.empty(); });
+    for (std::string& spec : tasks_file::wanted_encodings(request, plan.tasks)) {
         const bool second_none = ModelEncodings(spec, dims).moments() != 0 && says_nothing_of_position(spec, dims);
-        if (!second_none || request.arguments.has("encodings")) plan.encodings.push_back(std::move(spec));
+        if (!second_none || chosen) plan.encodings.push_back(std::move(spec));
     }
+    return plan;
+}
+
+namespace tasks_file {
+
+Result run(const Request& request) {
+    const TaskPlan plan = plan_of_tasks(request);
     const AllRuns all = train_all(plan, request.seed, request.progress);
     Result result = result_of_tasks(plan, all);
     result.tables.push_back(runs_of_tasks(plan, all));
