@@ -117,6 +117,37 @@ if [ -x "$build/bench_caches" ]; then
     ok "bench_caches: a file that is not there" exits 5 "$build/bench_caches" -m "$scratch/absent.safetensors"
 fi
 
+# Peers: programs that answer as llama.cpp's llama-bench does, and as that of ik_llama.cpp, which decodes after a prompt
+# and repacks weights.
+stub() { # NAME HELP DEPTH_ROWS: three rows of CSV
+    cat >"$scratch/$1" <<END
+#!/bin/sh
+echo "\$*" >>"$scratch/$1.calls"
+case \$* in *--help*) printf '%s\n' '$2'; exit ;; esac
+printf '%s\n' '$3'
+END
+    chmod +x "$scratch/$1"
+}
+stub llama-bench '  -d, --n-depth <n>' 'n_prompt,n_gen,n_depth,avg_ts
+"512","0","0","10"
+"0","128","0","20"
+"512","0","1024","30"
+"0","128","1024","40"'
+stub ik-bench '  -gp <pp,tg>' 'n_prompt,n_gen,avg_ts,test
+"512","0","50","pp512"
+"0","128","60","tg128"
+"1024","128","70","tg128@pp1024"'
+"$build/ordo" convert -q weights/rope.safetensors "$scratch/peer.gguf" >"$scratch/out" 2>&1
+ok "peers: both forks" exits 0 bench/peers.sh --rounds 1 --threads 1 --llama '-rtr 1' --llama-bench "$scratch/llama-bench" \
+    --llama-bench "$scratch/ik-bench" "$build" "$scratch/peer.gguf"
+peer_row() { tr -s ' ' <"$scratch/out" | grep -q "^| peer.gguf | $1 | [^|]* | $2 | $3 \[$3\.\.$3\] |"; }
+ok "peers: a prompt" peer_row 'prefill of 512' llama-bench 10
+ok "peers: decoding at a depth" peer_row 'decode after 1,024' llama-bench 40
+ok "peers: a prompt of the fork" peer_row 'prefill of 512' ik-bench 50
+ok "peers: decoding after its prompt" peer_row 'decode after 1,024' ik-bench 70
+ok "peers: whose options are given" grep -q -- '-gp 1024,128 -rtr 1$' "$scratch/ik-bench.calls"
+ok "peers: an unknown option is usage" exits 2 bench/peers.sh --lama x "$build" "$scratch/peer.gguf"
+
 # Models that the PyTorch benchmark supports and models that it does not.
 if [ "$(basename "$build")" = release ]; then
     "$build/ordo" train -q --corpus weights/heldout.txt --val weights/heldout.txt --byte-tokenizer --layers 1 --dim 16 --heads 2 --ffn 24 --ctx 32 \
