@@ -4,7 +4,9 @@
 # process from its start to its first token, with its peak memory. Prints a table of medians [ranges]: tokens per
 # second, seconds and MB of the process, and ratios within one round. A ratio above 1 means that Ordo is better.
 #   bench/peers.sh [OPTION ...] BUILD FILE.gguf ...
-# --llama-bench PROGRAM   llama.cpp's llama-bench; repeat it for another version. Without it, only Ordo is measured.
+# --llama-bench PROGRAM   llama.cpp's or ik_llama.cpp's llama-bench; repeat it for another version. Without it, only
+#                         Ordo is measured.
+# --llama "OPTION ..."    more for each llama-bench, such as "-rtr 1 -fa 1"
 # --llama-cli PROGRAM     its llama-completion (llama-cli in older versions), for the process as a whole.
 # --rounds N              [5]
 # --threads N             [2]
@@ -12,20 +14,21 @@
 # --ordo "OPTION ..."     more for `ordo bench`, such as "--cache-type f16"
 set -euo pipefail
 
-benches=() cli= rounds=5 threads=2 beside=0 more=
+benches=() cli= llama= rounds=5 threads=2 beside=0 more=
 while [[ ${1:-} == --* ]]; do
     case $1 in
     --llama-bench) benches+=("$2") ;;
+    --llama) llama=$2 ;;
     --llama-cli) cli=$2 ;;
     --rounds) rounds=$2 ;;
     --threads) threads=$2 ;;
     --beside) beside=$2 ;;
     --ordo) more=$2 ;;
-    *) sed -n '6,12p' "$0" >&2; exit 2 ;;
+    *) sed -n '6,14p' "$0" >&2; exit 2 ;;
     esac
     shift 2
 done
-[ $# -ge 2 ] || { sed -n '6,12p' "$0" >&2; exit 2; }
+[ $# -ge 2 ] || { sed -n '6,14p' "$0" >&2; exit 2; }
 build=$1
 shift
 for needed in "$build/ordo" ${benches[@]+"${benches[@]}"} ${cli:+"$cli"}; do
@@ -39,11 +42,11 @@ for ((i = 0; i < beside; i++)); do
     busy+=($!)
 done
 
-python3 - "$build/ordo" "$cli" "$rounds" "$threads" "$more" "$(IFS=:; echo "${benches[*]-}")" "$@" <<'END'
+python3 - "$build/ordo" "$cli" "$rounds" "$threads" "$more" "$llama" "$(IFS=:; echo "${benches[*]-}")" "$@" <<'END'
 import collections, csv, io, os, pathlib, statistics, subprocess, sys, time
 
-ordo, cli, rounds, threads, more, benches = sys.argv[1:7]
-files, rounds = sys.argv[7:], int(rounds)
+ordo, cli, rounds, threads, more, llama, benches = sys.argv[1:8]
+files, rounds = sys.argv[8:], int(rounds)
 benches = [name for name in benches.split(":") if name]
 load = ["-t", threads, "-p", "512", "-n", "128", "-r", "1"]
 depths = ["-d", "0,1024"]
@@ -62,8 +65,10 @@ def rates(command, speed):
     for row in csv.DictReader(io.StringIO(output(command))):
         if row.get("encoding") == "none" and encoding_of[file] != "none":
             continue  # `ordo bench` measures it in addition to the file's own
-        work = f"prefill of {row['n_prompt']}" if int(row["n_prompt"]) else "decode"
-        depth = int(row.get("n_depth") or 0)
+        prompt, depth = int(row["n_prompt"]), int(row.get("n_depth") or 0)
+        if prompt and int(row["n_gen"]):
+            prompt, depth = 0, prompt  # of -gp: the prompt is not timed
+        work = f"prefill of {prompt}" if prompt else "decode"
         found[work + (f" after {depth:,}" if depth else "")] = float(row[speed])
     return found
 
@@ -89,7 +94,7 @@ def measured(engine):
         return {**found, **process([ordo, "generate", "-q", "-m", file, "-t", threads, "-p", "Once", "-n", "1", "--temp", "0"])}
     if engine == cli:
         return process([cli, "-m", file, "-t", threads, "-p", "Once", "-n", "1", "--temp", "0", "-no-cnv"])
-    return rates([engine, "-m", file, "-o", "csv", *load, *(depths if engine in deep else [])], "avg_ts")
+    return rates([engine, "-m", file, "-o", "csv", *load, *depths_of[engine], *llama.split()], "avg_ts")
 
 
 def spread(values, digits):
@@ -100,8 +105,13 @@ def info(path):
     return dict(line.split(": ", 1) for line in output([ordo, "info", path]).splitlines() if ": " in line and line[0] != " ")
 
 
-# Older versions have no option for depth.
-deep = [engine for engine in benches if "--n-depth" in output([engine, "--help"])]
+def depth_options(engine):
+    """ik_llama.cpp decodes after a prompt (-gp). Older versions of llama.cpp have no option for depth."""
+    known = output([engine, "--help"])
+    return depths if "--n-depth" in known else ["-gp", "1024,128"] if "-gp <pp,tg>" in known else []
+
+
+depths_of = {engine: depth_options(engine) for engine in benches}
 encoding_of = {file: info(file)["encoding"].split(":")[0] for file in files}
 print("| file | work | Ordo | another | | ratio |\n|---|---|--:|---|--:|--:|")
 for file in files:

@@ -7,6 +7,7 @@
 #include "kernels/vectors.h"
 
 #include "kernels/panels.h"
+#include "kernels/peaks.h"
 #include "kernels/quant_panels.h"
 #include "kernels/slabs.h"
 #include "kernels/tile_products.h"

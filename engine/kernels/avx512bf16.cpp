@@ -5,6 +5,7 @@
 #include "kernels/vectors.h"
 
 #include "kernels/panels.h"
+#include "kernels/peaks.h"
 #include "kernels/quant_panels.h"
 #include "kernels/slabs.h"
 

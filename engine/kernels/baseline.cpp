@@ -6,6 +6,7 @@
 
 #include "kernels/body.h"
 #include "kernels/panels.h"
+#include "kernels/peaks.h"
 #include "kernels/quant_panels.h"
 #include "kernels/rare_panels.h"
 #include "kernels/slabs.h"

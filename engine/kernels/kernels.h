@@ -56,6 +56,13 @@ using PairProduct = void (*)(int rows, int outputs, int k, const std::byte* w, s
 using QuantProduct = void (*)(int rows, int outputs, int k, const std::byte* w, std::ptrdiff_t panel_bytes,
                               const QuantRows& x, float* y, std::ptrdiff_t ldy);
 
+// A loop that only multiplies, as fast as the set can: the limit of its products. Each step adds x * y to `products`
+// sums. All operands are in registers. Returns the total, which is exact if each sum is below 2^24.
+struct Peak {
+    int products;
+    double (*run)(int steps, int x, int y);
+};
+
 // Partial sums of `sum`: enough that no addition waits for another, in vectors of any width.
 inline constexpr int partial_sums = 64;
 
@@ -63,6 +70,7 @@ inline constexpr int partial_sums = 64;
 struct ByteLoops {
     QuantProduct product_q8_0, product_q4_0, product_q5_0, product_q4_K, product_q5_K, product_q6_K;
     QuantProduct product_q4_1, product_q5_1, product_iq4_nl, product_q2_K, product_q3_K, product_iq4_xs;
+    Peak peak_bytes; // |x| <= 127, 0 <= y <= 127
 };
 
 // An instruction for products of pairs of bf16 changes these loops alone.
@@ -80,6 +88,7 @@ struct PairLoops {
     PairProduct product_bf16_pairs;
     void (*round_to_bf16)(int n, const float* x,
                           std::uint16_t* y); // to nearest; y may be x; null where that product is
+    Peak peak_pairs;                         // of floats where product_bf16_pairs is null
 };
 
 inline constexpr int most_walk_columns = 1024; // a row is on the stack
@@ -122,6 +131,7 @@ struct Kernels : ByteLoops, PairLoops {
     void (*dots)(int rows, int m, int k, const float* w, std::ptrdiff_t ldw, const float* x, std::ptrdiff_t ldx,
                  float* y, std::ptrdiff_t ldy);
     PanelProduct product_f32, product_f16, product_bf16;
+    Peak peak_floats;
     // n a multiple of 32. A value that is not finite makes its block's scale NaN.
     void (*quantise_row)(int n, const float* x, signed char* values, float* scales, int* sums, int* first_sums);
     // x[i] = exp(x[i] - largest x). n > 0; -inf gives 0.

@@ -205,6 +205,7 @@ void slab_product(int m, int n, int k, const float* a, std::ptrdiff_t lda, const
     slab_rows<Slab, 1, 2>(row, m, n, k, a, lda, b, c, ldc);
 }
 
-constexpr ordo::PairLoops pair_loops{slab_product<ByteSlab>, slab_product<PairSlab>, pair_product, round_to_bf16};
+constexpr ordo::PairLoops pair_loops{slab_product<ByteSlab>, slab_product<PairSlab>, pair_product, round_to_bf16,
+                                     peak_pairs};
 
 } // namespace

@@ -194,10 +194,19 @@ void super_product(int rows, int outputs, int k, const std::byte* w, std::ptrdif
 }
 
 constexpr ordo::ByteLoops byte_loops{
-    quant_product<Q8Block>,           quant_product<Q4Block>,          quant_product<Q5Block>,
-    super_product<K45Block<false>>,   super_product<K45Block<true>>,   super_product<K6Block>,
-    unpacked_product<Q1Block<false>>, unpacked_product<Q1Block<true>>, unpacked_product<Iq4NlBlock>,
-    unpacked_product<K2Block>,        unpacked_product<K3Block>,       unpacked_product<Iq4XsBlock>,
+    quant_product<Q8Block>,
+    quant_product<Q4Block>,
+    quant_product<Q5Block>,
+    super_product<K45Block<false>>,
+    super_product<K45Block<true>>,
+    super_product<K6Block>,
+    unpacked_product<Q1Block<false>>,
+    unpacked_product<Q1Block<true>>,
+    unpacked_product<Iq4NlBlock>,
+    unpacked_product<K2Block>,
+    unpacked_product<K3Block>,
+    unpacked_product<Iq4XsBlock>,
+    peak_bytes,
 };
 
 } // namespace
@@ -206,7 +215,7 @@ constexpr ordo::ByteLoops byte_loops{
 #define ORDO_KERNELS(name)                                                                                             \
     {                                                                                                                  \
         byte_loops, pair_loops, name, product, product_halves, dots, panel_product<F32Panel>, panel_product<F16Panel>, \
-            panel_product<Bf16Panel>, quantise_row, exp_row, scale, add, add_value, sum_row, axpy, dot,                \
+            panel_product<Bf16Panel>, peak_floats, quantise_row, exp_row, scale, add, add_value, sum_row, axpy, dot,   \
             rotate_adjacent, rotate_halves, subtract_distance, consecutive, sigmoid, softplus, cos_sin, silu,          \
             gelu_tanh, silu_grad, gelu_tanh_grad, adamw, walk, walk_backward                                           \
     }

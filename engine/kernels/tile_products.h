@@ -322,6 +322,48 @@ void tiled_quant_product(int rows, int outputs, int k, const std::byte* w, std::
         ldy);
 }
 
+// ---- The limit ---------------------------------------------------------------------------------
+
+// BYTES: of signed bytes, else of pairs of bf16.
+template <class Unit, bool BYTES>
+double tiled_peak(int steps, int x, int y) {
+    constexpr int count = tile_rows * tile_bytes / 4;
+    const auto word = [](int value) { // four bytes or two bf16
+        const auto number = static_cast<float>(value);
+        unsigned bits = 0;
+        __builtin_memcpy(&bits, &number, sizeof bits);
+        return BYTES ? 0x01010101u * static_cast<unsigned char>(value) : (bits & 0xffff0000u) | bits >> 16;
+    };
+    alignas(64) unsigned a[count], b[count];
+    for (int i = 0; i < count; ++i) a[i] = word(x), b[i] = word(y);
+    const Tiled<Unit> tiled(tile_rows, tile_rows, tile_bytes / 4);
+    const auto each_sum = [](const auto& use) {
+        use.template operator()<0>();
+        use.template operator()<1>();
+        use.template operator()<2>();
+        use.template operator()<3>();
+    };
+    each_sum([]<int T>() { Unit::template zero<T>(); });
+    Unit::template load<4>(a, tile_bytes);
+    Unit::template load<6>(b, tile_bytes);
+    for (int step = 0; step < steps; ++step)
+        each_sum([]<int T>() {
+            if constexpr (BYTES)
+                Unit::template dot_bytes<T, 4, 6>();
+            else
+                Unit::template dot_pairs<T, 4, 6>();
+        });
+    double total = 0;
+    each_sum([&]<int T>() {
+        alignas(64) std::conditional_t<BYTES, int, float> sums[count];
+        Unit::template store<T>(sums, tile_bytes);
+        for (const auto sum : sums) total += static_cast<double>(sum);
+    });
+    return total;
+}
+template <class Unit, bool BYTES>
+constexpr ordo::Peak tiled_peak_of{4 * tile_rows * tile_rows * tile_bytes / (BYTES ? 1 : 2), tiled_peak<Unit, BYTES>};
+
 // A set whose products run on tiles where possible. f16 stays on vectors, because tiles would round it to bf16.
 template <class Unit>
 constexpr ordo::Kernels with_tiles(ordo::Kernels set) {
@@ -331,6 +373,8 @@ constexpr ordo::Kernels with_tiles(ordo::Kernels set) {
     set.product_q8_0 = tiled_quant_product<Unit, Q8Levels>;
     set.product_q4_0 = tiled_quant_product<Unit, Q4Levels>;
     set.product_q5_0 = tiled_quant_product<Unit, Q5Levels>;
+    set.peak_pairs = tiled_peak_of<Unit, false>;
+    set.peak_bytes = tiled_peak_of<Unit, true>;
     return set;
 }
 

@@ -161,9 +161,14 @@ TEST(BenchLimits, TheLargestMatrixIsOfALayer) {
 }
 
 TEST(BenchLimits, BetterOfEach) {
-    const Limits best = better({3, 10}, {5, 7});
+    const Limits best = better({3, 10, 1, 9, 4}, {5, 7, 2, 8, 6});
     EXPECT_EQ(best.stream, 5);
     EXPECT_EQ(best.sgemm, 10);
+    EXPECT_EQ(best.products(WeightType::f32), 2);
+    EXPECT_EQ(best.products(WeightType::f16), 2);
+    EXPECT_EQ(best.products(WeightType::bf16), 9);
+    EXPECT_EQ(best.products(WeightType::q8_0), 6);
+    EXPECT_EQ(best.products(WeightType::q4_K), 6);
 }
 
 // The rates themselves are not tested, only that there is a rate for any number of threads and the smallest buffer.
@@ -175,6 +180,8 @@ TEST(BenchLimits, AreMeasuredOnTheThreadsThatWereAsked) {
         EXPECT_GT(limits.stream, 0);
         EXPECT_GT(limits.sgemm, 0);
         EXPECT_TRUE(std::isfinite(limits.stream) && std::isfinite(limits.sgemm));
+        for (const double rate : {limits.floats, limits.pairs, limits.bytes})
+            EXPECT_TRUE(rate > 0 && std::isfinite(rate)) << rate;
     }
     set_threads(before);
 }

@@ -31,7 +31,7 @@ ok "a canonical spec with commas is one field" [ "$(grep -c ',"rope:theta=500,pa
 for column in cpu_info backends model_type type model_size model_n_params n_threads n_prompt n_gen n_depth n_parallel n_beside type_k type_v avg_ns stddev_ns \
     avg_ts stddev_ts min_ts median_ts max_ts encoding diff_median moments_percent embed_us observe_us \
     rotate_us bias_us rescore_us mix_us moments_flops product_gflops sum_gflops predicted_us moments_of_predicted table_bytes parameter_bytes predicted_flops predicted_bytes gflops gbs stream_gbs sgemm_gflops percent_of_stream \
-    percent_of_sgemm; do
+    percent_of_sgemm limit_f32_gflops limit_bf16_gflops limit_bytes_gflops percent_of_limit; do
     ok "column $column" grep -q "^$column,\|,$column,\|,$column\$" "$scratch/csv"
 done
 # One layer of width 16, with 24 for its feed-forward part and 40 entries, as above. Products take 2 x (48 x 16 + 16 x
@@ -57,6 +57,16 @@ ok "a decode is compared with the stream" [ -n "$(cells percent_of_stream 4)" ]
 ok "and not with sgemm" [ -z "$(cells percent_of_sgemm 4)" ]
 ok "the share of sgemm is that of the figures beside it" awk -v found="$(cells gflops 1)" -v most="$(cells sgemm_gflops 1)" \
     -v share="$(cells percent_of_sgemm 1)" 'BEGIN { exit !(most > 0 && (share - 100 * found / most) ^ 2 < 1) }'
+limit_is() { # ROW COLUMN: the row's share is of that column
+    awk -v found="$(cells gflops "$1")" -v most="$(cells "$2" "$1")" -v share="$(cells percent_of_limit "$1")" \
+        'BEGIN { exit !(most > 0 && (share - 100 * found / most) ^ 2 < 1) }'
+}
+ok "a share of the products of floats" limit_is 1 limit_f32_gflops
+ok "a decode's limit is the stream" [ "$(cells percent_of_limit 4)" = "$(cells percent_of_stream 4)" ]
+for type in bf16 q8_0; do
+    bench --encodings none --dtype $type -n 0 --format csv >"$scratch/csv"
+    ok "a share of the products of $type" limit_is 1 limit_$(echo $type | sed s/q8_0/bytes/)_gflops
+done
 "$build/ordo" bench -q -p 4,6 -n 2 -d 0,3 -t 1,2 -r 1 --layers 1 --encodings none --format csv >"$scratch/csv"
 ok "2 prompts and a decode at 2 depths on 2 thread counts" [ "$(wc -l <"$scratch/csv")" -eq 13 ]
 "$build/ordo" bench -q -p 4 -n 2 --parallel 1,3 -t 1 -r 1 --layers 1 --encodings none --format csv >"$scratch/csv"
@@ -69,7 +79,7 @@ ok "a cache of pairs" bench --encodings rope --cache-type bf16
 ok "a cache of blocks" bench --encodings rope --cache-type q8_0
 ok "a cache of another type is usage" exits 2 bench --cache-type q4_0
 bench >"$scratch/text"
-ok "a line of limits" [ "$(grep -c '^limits: ordo t1: stream [0-9.]* GB/s, sgemm [0-9.]* GFLOP/s$' "$scratch/text")" -eq 1 ]
+ok "a line of limits" [ "$(grep -c '^limits: ordo t1: stream [0-9.]* GB/s, sgemm [0-9.]*, f32 [0-9.]*, bf16 [0-9.]*, bytes [0-9.]* GFLOP/s$' "$scratch/text")" -eq 1 ]
 for name in $("$build/ordo" encodings --format csv | sed -e 1d -e 's/,.*//'); do
     ok "$name is benched without being named" [ "$(grep -c " $name " "$scratch/text")" -eq 2 ]
 done
@@ -116,6 +126,37 @@ if [ -x "$build/bench_caches" ]; then
     ok "bench_caches: each type" [ "$(grep -c '^\(f16\|bf16\|q8_0\) ' "$scratch/out")" -eq 3 ]
     ok "bench_caches: a file that is not there" exits 5 "$build/bench_caches" -m "$scratch/absent.safetensors"
 fi
+
+# Peers: programs that answer as llama.cpp's llama-bench does, and as that of ik_llama.cpp, which decodes after a prompt
+# and repacks weights.
+stub() { # NAME HELP DEPTH_ROWS: three rows of CSV
+    cat >"$scratch/$1" <<END
+#!/bin/sh
+echo "\$*" >>"$scratch/$1.calls"
+case \$* in *--help*) printf '%s\n' '$2'; exit ;; esac
+printf '%s\n' '$3'
+END
+    chmod +x "$scratch/$1"
+}
+stub llama-bench '  -d, --n-depth <n>' 'n_prompt,n_gen,n_depth,avg_ts
+"512","0","0","10"
+"0","128","0","20"
+"512","0","1024","30"
+"0","128","1024","40"'
+stub ik-bench '  -gp <pp,tg>' 'n_prompt,n_gen,avg_ts,test
+"512","0","50","pp512"
+"0","128","60","tg128"
+"1024","128","70","tg128@pp1024"'
+"$build/ordo" convert -q weights/rope.safetensors "$scratch/peer.gguf" >"$scratch/out" 2>&1
+ok "peers: both forks" exits 0 bench/peers.sh --rounds 1 --threads 1 --llama '-rtr 1' --llama-bench "$scratch/llama-bench" \
+    --llama-bench "$scratch/ik-bench" "$build" "$scratch/peer.gguf"
+peer_row() { tr -s ' ' <"$scratch/out" | grep -q "^| peer.gguf | $1 | [^|]* | $2 | $3 \[$3\.\.$3\] |"; }
+ok "peers: a prompt" peer_row 'prefill of 512' llama-bench 10
+ok "peers: decoding at a depth" peer_row 'decode after 1,024' llama-bench 40
+ok "peers: a prompt of the fork" peer_row 'prefill of 512' ik-bench 50
+ok "peers: decoding after its prompt" peer_row 'decode after 1,024' ik-bench 70
+ok "peers: whose options are given" grep -q -- '-gp 1024,128 -rtr 1$' "$scratch/ik-bench.calls"
+ok "peers: an unknown option is usage" exits 2 bench/peers.sh --lama x "$build" "$scratch/peer.gguf"
 
 # Models that the PyTorch benchmark supports and models that it does not.
 if [ "$(basename "$build")" = release ]; then

@@ -309,6 +309,16 @@ TEST_P(PairSlabs, ProductsOfAnyShape) {
     }
 }
 
+// x * y of every product that a step counts: what a rate divides by time.
+TEST(KernelSets, PeaksDoTheProductsThatTheyCount) {
+    for (const Kernels* set : test::tested_kernels())
+        for (const Peak& peak : {set->peak_floats, set->peak_pairs, set->peak_bytes}) {
+            EXPECT_GT(peak.products, 0) << set->name;
+            EXPECT_EQ(peak.run(0, 3, 5), 0) << set->name;
+            EXPECT_EQ(peak.run(7, -3, 5), -3.0 * 5 * 7 * peak.products) << set->name;
+        }
+}
+
 TEST(KernelSets, InheritTheLoopsThatTheirInstructionsLeaveAlone) {
     const auto named = [](std::string_view name) {
         const auto sets = available_kernels();
@@ -319,7 +329,7 @@ TEST(KernelSets, InheritTheLoopsThatTheirInstructionsLeaveAlone) {
         return std::tuple(k.product, k.product_halves, k.dots, k.product_f32, k.product_f16, k.product_bf16,
                           k.quantise_row, k.exp_row, k.scale, k.sum, k.dot, k.rotate_adjacent, k.silu, k.adamw);
     };
-    const auto bytes = [](const Kernels& k) { return std::pair(k.product_q4_K, k.product_q2_K); };
+    const auto bytes = [](const Kernels& k) { return std::tuple(k.product_q4_K, k.product_q2_K, k.peak_bytes.run); };
     const auto pairs = [](const Kernels& k) { return std::pair(k.product_slabs, k.product_bf16_pairs); };
     struct Inheritance {
         const char *set, *below;

@@ -69,7 +69,18 @@ double sgemm_rate(const LargestMatrix& matrix) {
                    [&] { gemm(x.view(), Transpose::no, w.view(), Transpose::yes, y.view()); });
 }
 
+double peak_rate(const Peak& peak) {
+    constexpr int steps = 1 << 15;
+    const int threads = thread_count();
+    return rate_of(2.0 * peak.products * steps * threads,
+                   [&] { parallel_for(threads, 1, [&](std::ptrdiff_t) { peak.run(steps, 1, 1); }); });
+}
+
 } // namespace
+
+double Limits::products(WeightType type) const {
+    return type == WeightType::bf16 ? pairs : type == WeightType::f32 || type == WeightType::f16 ? floats : bytes;
+}
 
 LargestMatrix largest_matrix(const Blueprint& b) {
     const int q = b.n_heads * b.d_head, kv = b.n_kv_heads * b.d_head;
@@ -83,11 +94,14 @@ LargestMatrix largest_matrix(const Blueprint& b) {
 
 Limits measure_limits(const Blueprint& blueprint, WeightType type, int threads) {
     set_threads(threads);
-    return {stream_rate(weight_bytes(blueprint, type)), sgemm_rate(largest_matrix(blueprint))};
+    const Kernels& k = kernels();
+    return {stream_rate(weight_bytes(blueprint, type)), sgemm_rate(largest_matrix(blueprint)), peak_rate(k.peak_floats),
+            peak_rate(k.peak_pairs), peak_rate(k.peak_bytes)};
 }
 
 Limits better(const Limits& a, const Limits& b) {
-    return {std::max(a.stream, b.stream), std::max(a.sgemm, b.sgemm)};
+    return {std::max(a.stream, b.stream), std::max(a.sgemm, b.sgemm), std::max(a.floats, b.floats),
+            std::max(a.pairs, b.pairs), std::max(a.bytes, b.bytes)};
 }
 
 } // namespace ordo::bench

@@ -8,8 +8,12 @@
 namespace ordo::bench {
 
 struct Limits {
-    double stream = 0; // bytes/s of all threads, each reading one ascending stream
-    double sgemm = 0;  // FLOP/s of the BLAS
+    double stream = 0;                       // bytes/s of all threads, each reading one ascending stream
+    double sgemm = 0;                        // FLOP/s of the BLAS
+    double floats = 0, pairs = 0, bytes = 0; // FLOP/s of the kernels' own products, with operands in registers
+
+    // Of the products with weights of this type. Halves are multiplied as floats.
+    double products(WeightType type) const;
 };
 
 // The matrix [outputs, inputs] of a layer with the most elements.
@@ -18,9 +22,10 @@ struct LargestMatrix {
 };
 LargestMatrix largest_matrix(const Blueprint& blueprint);
 
-// Sets the number of threads and measures two rates: reads of as many bytes as a decoding step's weights (at most 1
-// GiB) from huge pages, and the product of 512 rows with the largest matrix of a layer. Each is done once to warm up,
-// then timed five times; the results are the medians. Work shorter than 2 ms is repeated within a timing.
+// Sets the number of threads and measures: reads of as many bytes as a decoding step's weights (at most 1 GiB) from huge
+// pages, the product of 512 rows with the largest matrix of a layer, and the peaks of the selected kernels. Each is done
+// once to warm up, then timed five times; the results are the medians. Work shorter than 2 ms is repeated within a
+// timing.
 Limits measure_limits(const Blueprint& blueprint, WeightType type, int threads);
 
 // The better value of each, from two measurements: a temporary slowdown is not the machine's limit.

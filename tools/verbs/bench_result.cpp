@@ -42,7 +42,8 @@ const std::vector<std::string> record_columns = [] {
         "n_parallel n_beside type_k type_v encoding repetitions avg_ns stddev_ns avg_ts stddev_ts min_ts median_ts "
         "max_ts diff_q1 diff_median diff_q3 moments_percent embed_us observe_us rotate_us bias_us rescore_us mix_us "
         "moments_flops product_gflops sum_gflops predicted_us moments_of_predicted table_bytes parameter_bytes "
-        "predicted_flops predicted_bytes gflops gbs stream_gbs sgemm_gflops percent_of_stream percent_of_sgemm");
+        "predicted_flops predicted_bytes gflops gbs stream_gbs sgemm_gflops percent_of_stream percent_of_sgemm "
+        "limit_f32_gflops limit_bf16_gflops limit_bytes_gflops percent_of_limit");
     return std::vector<std::string>{std::istream_iterator<std::string>(names), {}};
 }();
 
@@ -96,7 +97,11 @@ std::vector<Cell> record(const BenchResult& r) {
             giga(r.limits.stream),
             giga(r.limits.sgemm),
             r.decode() ? rounded(r.percent_of_stream(), 2) : Cell{},
-            r.decode() ? Cell{} : rounded(r.percent_of_sgemm(), 2)};
+            r.decode() ? Cell{} : rounded(r.percent_of_sgemm(), 2),
+            giga(r.limits.floats),
+            giga(r.limits.pairs),
+            giga(r.limits.bytes),
+            rounded(r.decode() ? r.percent_of_stream() : r.percent_of_products(), 2)};
 }
 
 const std::vector<std::string> line_columns = {"model",    "type",    "test",   "threads",   "encoding",  "t/s",
@@ -111,7 +116,7 @@ std::vector<Cell> line(const BenchResult& r) {
                             r.spec,
                             rounded(r.rate.median, 0),
                             range(r.rate.min, r.rate.max, 0),
-                            rounded(r.decode() ? r.percent_of_stream() : r.percent_of_sgemm(), 1)};
+                            rounded(r.decode() ? r.percent_of_stream() : r.percent_of_products(), 1)};
     if (r.reference) {
         cells.resize(line_columns.size());
     } else {
@@ -165,21 +170,24 @@ constexpr std::string_view short_notes =
 constexpr std::string_view notes =
     "t/s: tokens per second, median; all encodings took turns on the same weights, in another order each round.\n"
     "limit % in decoding: the bytes that must be read, of a stream of reads in the same run on as many threads.\n"
-    "limit % in prefill: the operations of products, of the BLAS's sgemm in f32 there.\n"
+    "limit % in prefill: the operations of products, of a loop that only multiplies numbers of the weights' type in "
+    "registers.\n"
     "diff %: time compared with none's in the same round, median and quartiles; below about 3 % they drown in noise.\n"
     "moments %: what they should be, the encoding's own calls (us/token) timed within passes and divided by none's.\n"
     "kflop: 1,000 operations a token that they are for.\n"
     "x pred.: their time, divided by what these would take at the rates of products and of sums in the same pass.\n"
     "tables, params: KiB that the encoding computes, and that it trains.\n";
 
-// "limits: llama15m t2: stream 31.2 GB/s, sgemm 240 GFLOP/s": a line for each trunk and thread count.
+// "limits: llama15m t2: stream 31.2 GB/s, sgemm 240, f32 500, bf16 990, bytes 1980 GFLOP/s": a line for each trunk and thread count.
 std::string limit_lines(std::span<const BenchResult> results) {
     std::string out, before;
     for (const BenchResult& r : results) {
         const std::string at = r.trunk + " t" + std::to_string(r.load.n_threads);
         if (std::exchange(before, at) == at) continue;
-        out += "limits: " + at + ": stream " + fixed_text(1e-9 * r.limits.stream, 1) + " GB/s, sgemm " +
-               fixed_text(1e-9 * r.limits.sgemm, 1) + " GFLOP/s\n";
+        const auto giga = [](double value) { return fixed_text(1e-9 * value, 1); };
+        out += "limits: " + at + ": stream " + giga(r.limits.stream) + " GB/s, sgemm " + giga(r.limits.sgemm) +
+               ", f32 " + giga(r.limits.floats) + ", bf16 " + giga(r.limits.pairs) + ", bytes " + giga(r.limits.bytes) +
+               " GFLOP/s\n";
     }
     return out;
 }

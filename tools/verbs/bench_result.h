@@ -27,6 +27,7 @@ struct BenchResult {
     double bytes_read() const { return predicted.bytes / seconds.median; }
     double percent_of_stream() const { return 100 * bytes_read() / limits.stream; }
     double percent_of_sgemm() const { return 100 * flops() / limits.sgemm; }
+    double percent_of_products() const { return 100 * flops() / limits.products(weight_type(type)); }
     // The time of the encoding's calls, divided by the predicted time of their operations; 0 for none.
     double moments_of_predicted() const {
         const double at_rate = cost.predicted_us();
