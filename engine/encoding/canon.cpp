@@ -30,7 +30,7 @@ public:
         const std::vector<Place> chosen[] = {
             {Place::attention, Place::feed_forward}, {Place::attention}, {Place::feed_forward}, {Place::embedding}};
         places_ = chosen[choice_];
-        p.unless(smears()).integer("kernel", kernel_, 2, 8, "tokens that are mixed, with the own one");
+        p.unless(smears()).integer("kernel", kernel_, 2, most_kernel, "tokens that are mixed, with the own one");
     }
     std::vector<TensorSpec> tensors() const override {
         const int d = dims().d_model;
@@ -48,11 +48,21 @@ public:
     void shift(View x, const ShiftRows& rows) const override {
         if (smears()) return smear(x, rows);
         const View weight = weight_of(rows);
-        for (int t = 0; t < x.rows; ++t)
+        const auto mix = [&](int t, int first, int n, const auto& factor) {
             for (int back = 0; back < kernel_ && back <= rows.before + t; ++back) {
-                const float *in = rows.inputs.row(rows.before + t - back), *w = weight.data + kernel_ - 1 - back;
-                for (int c = 0; c < x.cols; ++c) x.row(t)[c] += w[c * kernel_] * in[c];
+                const float* in = rows.inputs.row(rows.before + t - back) + first;
+                float* const out = x.row(t) + first;
+                for (int c = 0; c < n; ++c) out[c] += factor(back, c) * in[c];
             }
+        };
+        if (x.rows == 1) return mix(0, 0, x.cols, [&](int back, int c) { return weight.row(c)[kernel_ - 1 - back]; });
+        parallel_for((x.cols + strip - 1) / strip, x.rows < 16 ? x.cols : 1, [&](std::ptrdiff_t i) {
+            const int first = static_cast<int>(i) * strip, n = std::min(strip, x.cols - first);
+            float w[most_kernel][strip]; // by the number of tokens back
+            for (int back = 0; back < kernel_; ++back)
+                for (int c = 0; c < n; ++c) w[back][c] = weight.row(first + c)[kernel_ - 1 - back];
+            for (int t = 0; t < x.rows; ++t) mix(t, first, n, [&](int back, int c) { return w[back][c]; });
+        });
     }
     // By columns: no column depends on another. A row's gradient is complete before an earlier row's is needed, so that
     // dx can be replaced in ascending order.
@@ -94,7 +104,7 @@ public:
     }
 
 private:
-    static constexpr int gate_columns = 12, strip = 16;
+    static constexpr int gate_columns = 12, strip = 64, most_kernel = 8;
     bool smears() const { return places_.front() == Place::embedding; }
     std::size_t index_of(Place place) const {
         return static_cast<std::size_t>(std::find(places_.begin(), places_.end(), place) - places_.begin());

@@ -350,13 +350,17 @@ void softplus(int n, const float* x, float* y) {
     map(n, x, y, [](floats v, float*, int) { return softplus_lanes(v); });
 }
 void cos_sin(int n, const float* angle, float* cos, float* sin) {
-    for (int i = 0; i < n; i += lanes) {
-        const int count = n - i < lanes ? n - i : lanes;
-        floats c, s;
-        cos_sin_lanes(load_part(angle + i, count), c, s);
-        store_part(cos + i, count, c);
-        store_part(sin + i, count, s);
+    floats c, s;
+    int i = 0;
+    for (; i + lanes <= n; i += lanes) {
+        cos_sin_lanes(load(angle + i), c, s);
+        store(cos + i, c);
+        store(sin + i, s);
     }
+    if (i == n) return;
+    cos_sin_lanes(load_part(angle + i, n - i), c, s);
+    store_part(cos + i, n - i, c);
+    store_part(sin + i, n - i, s);
 }
 void sigmoid(int n, const float* x, float* y) {
     map(n, x, y, [](floats v, float*, int) { return sigmoid_lanes(v); });

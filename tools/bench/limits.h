@@ -22,10 +22,10 @@ struct LargestMatrix {
 };
 LargestMatrix largest_matrix(const Blueprint& blueprint);
 
-// Sets the number of threads and measures: reads of as many bytes as a decoding step's weights (at most 1 GiB) from huge
-// pages, the product of 512 rows with the largest matrix of a layer, and the peaks of the selected kernels. Each is done
-// once to warm up, then timed five times; the results are the medians. Work shorter than 2 ms is repeated within a
-// timing.
+// Sets the number of threads and measures: reads of as many bytes as a decoding step's weights (at most 1 GiB) from
+// huge pages, the product of 512 rows with the largest matrix of a layer, and the peaks of the selected kernels. Each
+// is done once to warm up, then timed five times; the results are the medians. Work shorter than 2 ms is repeated
+// within a timing.
 Limits measure_limits(const Blueprint& blueprint, WeightType type, int threads);
 
 // The better value of each, from two measurements: a temporary slowdown is not the machine's limit.

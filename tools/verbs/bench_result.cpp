@@ -178,7 +178,8 @@ constexpr std::string_view notes =
     "x pred.: their time, divided by what these would take at the rates of products and of sums in the same pass.\n"
     "tables, params: KiB that the encoding computes, and that it trains.\n";
 
-// "limits: llama15m t2: stream 31.2 GB/s, sgemm 240, f32 500, bf16 990, bytes 1980 GFLOP/s": a line for each trunk and thread count.
+// "limits: llama15m t2: stream 31.2 GB/s, sgemm 240, f32 500, bf16 990, bytes 1980 GFLOP/s": a line for each trunk and
+// thread count.
 std::string limit_lines(std::span<const BenchResult> results) {
     std::string out, before;
     for (const BenchResult& r : results) {

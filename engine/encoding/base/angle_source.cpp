@@ -13,7 +13,8 @@
 namespace ordo {
 namespace {
 
-constexpr int rows_at_once = 16;
+constexpr int rows_at_once = 16, columns_at_once = 32;
+constexpr int most_kernel = 64; // of arrays on the stack
 constexpr int most_rank = 1024; // of an array on the stack
 
 // df [n, count]: the gradients of the summands, from those of the sums.
@@ -40,44 +41,24 @@ public:
     int state_floats() const override { return z_at() + history() * rank_; }
 
     void observe(View x, std::span<const View> tensors, const float* before, View state) const override {
-        const View down = tensors[0], up = tensors[1], weights = tensors[2];
-        parallel_for(x.rows, rows_at_once, [&](std::ptrdiff_t t) {
-            const float* row = x.row(static_cast<int>(t));
-            float *const z = state.row(static_cast<int>(t)) + z_at(), products[most_rank];
-            std::fill_n(z, rank_, 0.0f);
-            for (int at = 0; at < sizes_.width; at += part_width()) {
-                kernels().dots(1, rank_, part_width(), down.data + at, down.stride, row + at, x.stride, products,
-                               rank_);
-                kernels().axpy(rank_, 1 / norm(row + at), products, z);
-            }
-        });
-        // z of the token t, which may be before the first row; null before the sequence.
-        const auto z_of = [&](int t) -> const float* {
-            if (t >= 0) return state.row(t) + z_at();
-            return before ? before + z_at() + (-1 - t) * rank_ : nullptr;
+        const auto blocks = [&](const auto& use) {
+            parallel_for((x.rows + rows_at_once - 1) / rows_at_once, 1, [&](std::ptrdiff_t block) {
+                const int first = static_cast<int>(block) * rows_at_once;
+                use(first, std::min(rows_at_once, x.rows - first));
+            });
         };
-        parallel_for(x.rows, rows_at_once, [&](std::ptrdiff_t row) {
-            const int t = static_cast<int>(row);
-            constexpr int at_once = 64; // pairs
-            for (int first = 0; first < count(); first += at_once) {
-                const int n = std::min(at_once, count() - first);
-                double f[at_once] = {};
-                float u[at_once]; // up z
-                for (int m = 0; m < kernel_; ++m)
-                    if (const float* z = z_of(t - (kernel_ - 1) + m)) {
-                        kernels().dots(1, n, rank_, up.row(first), up.stride, z, rank_, u, at_once);
-                        for (int c = 0; c < n; ++c)
-                            f[c] += static_cast<double>(weights.row(first + c)[m]) * static_cast<double>(u[c]);
-                    }
-                for (int c = 0; c < n; ++c) split_pair(f[c], state.row(t) + 2 * (first + c));
-            }
-            for (int age = 1; age < history(); ++age) {
-                float* to = state.row(t) + z_at() + age * rank_;
-                if (const float* z = z_of(t - age))
-                    std::copy_n(z, rank_, to);
-                else
-                    std::fill_n(to, rank_, 0.0f);
-            }
+        blocks([&](int first, int rows) { reduce(rows_of(x, first, rows), tensors[0], rows_of(state, first, rows)); });
+        blocks([&](int first, int rows) {
+            for (int c = 0; c < count(); c += columns_at_once)
+                convolve(first, rows, c, std::min(columns_at_once, count() - c), tensors, before, state);
+            for (int t = first; t < first + rows; ++t)
+                for (int age = 1; age < history(); ++age) {
+                    float* to = state.row(t) + z_at() + age * rank_;
+                    if (const float* z = z_of(t - age, before, state))
+                        std::copy_n(z, rank_, to);
+                    else
+                        std::fill_n(to, rank_, 0.0f);
+                }
         });
         add_up(count(), before, state);
     }
@@ -133,6 +114,51 @@ private:
         }
     }
     float norm(const float* part) const { return std::sqrt(kernels().dot(part_width(), part, part) + 1e-6f); }
+
+    // z of the token t, which may be before the first row; null before the sequence.
+    const float* z_of(int t, const float* before, View state) const {
+        if (t >= 0) return state.row(t) + z_at();
+        return before ? before + z_at() + (-1 - t) * rank_ : nullptr;
+    }
+    // z = down x^ of at most rows_at_once rows.
+    void reduce(View x, View down, View state) const {
+        float products[rows_at_once * columns_at_once];
+        for (int t = 0; t < x.rows; ++t) std::fill_n(state.row(t) + z_at(), rank_, 0.0f);
+        for (int at = 0; at < sizes_.width; at += part_width()) {
+            float factors[rows_at_once];
+            for (int t = 0; t < x.rows; ++t) factors[t] = 1 / norm(x.row(t) + at);
+            for (int r = 0; r < rank_; r += columns_at_once) {
+                const int n = std::min(columns_at_once, rank_ - r);
+                kernels().dots(x.rows, n, part_width(), down.row(r) + at, down.stride, x.data + at, x.stride, products,
+                               columns_at_once);
+                for (int t = 0; t < x.rows; ++t)
+                    kernels().axpy(n, factors[t], products + t * columns_at_once, state.row(t) + z_at() + r);
+            }
+        }
+    }
+    // conv(up z) of some rows in n columns from c on. u = up z is computed once for each token.
+    void convolve(int first, int rows, int c, int n, std::span<const View> tensors, const float* before,
+                  View state) const {
+        float u[rows_at_once + most_kernel - 1][columns_at_once], weights[most_kernel][columns_at_once];
+        const View up = rows_of(tensors[1], c, n);
+        const int earliest = first - (kernel_ - 1), own = std::max(0, earliest);
+        if (before && earliest < own)
+            kernels().dots(own - earliest, n, rank_, up.data, up.stride, z_of(earliest, before, state), -rank_, u[0],
+                           columns_at_once);
+        else
+            std::fill_n(u[0], (own - earliest) * columns_at_once, 0.0f);
+        kernels().dots(first + rows - own, n, rank_, up.data, up.stride, state.row(own) + z_at(), state.stride,
+                       u[own - earliest], columns_at_once);
+        for (int m = 0; m < kernel_; ++m)
+            for (int i = 0; i < n; ++i) weights[m][i] = tensors[2].row(c + i)[m];
+        for (int t = 0; t < rows; ++t) {
+            double f[columns_at_once] = {};
+            for (int m = 0; m < kernel_; ++m)
+                for (int i = 0; i < n; ++i)
+                    f[i] += static_cast<double>(weights[m][i]) * static_cast<double>(u[t + m][i]);
+            for (int i = 0; i < n; ++i) split_pair(f[i], state.row(first + t) + 2 * (c + i));
+        }
+    }
 
     int rank_, kernel_;
 };
