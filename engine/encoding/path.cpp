@@ -28,13 +28,15 @@ constexpr int most_kernel = 8;
 // bidirectional mask, H_(i+1) .. H_j act for a later key. Beside forget, it is the paper's PaTH-FoX.
 //
 // The state of a token is w [kv heads, d_head], beta [kv heads] and D x of the last `kernel` tokens, this one first.
-class Path final : public WalkingEncoding {
+class Path final : public RegisteredEncoding {
 public:
-    using WalkingEncoding::WalkingEncoding;
+    using RegisteredEncoding::RegisteredEncoding;
     void parameters(Params& p) override {
         p.integer("rank", rank_, 1, 1024, "columns of D x");
         p.integer("kernel", kernel_, 1, most_kernel, "tokens of the convolution");
     }
+    void ready() override { check_walked(name(), e()); }
+    unsigned reads() const override { return reads_queries | reads_keys | reads_state; }
 
     std::vector<TensorSpec> tensors() const override {
         return {per_layer("down", {rank_, dims().d_model}), per_layer("up", {columns(), rank_}),
@@ -105,6 +107,10 @@ public:
     }
 
     bool can_move_keys() const override { return true; } // no state depends on positions
+    void rescore(View scores, const Tile& tile) const override { walk(scores, tile, reflection(tile)); }
+    void rescore_backward(View d_scores, View, const Tile& tile, const Gradients& gradient) const override {
+        walk_backward(d_scores, tile, gradient, reflection(tile));
+    }
 
     Operations operations(Moment moment, const Work& work) const override {
         const double n = work.tokens;
@@ -145,7 +151,7 @@ private:
     int e() const { return dims().d_head; }
     int columns() const { return kv_heads() * e(); }
     int low(int back) const { return columns() + kv_heads() + back * rank_; } // D x of an earlier token in a state
-    WalkState walk_state(int head) const override { return {group(head) * e(), columns() + group(head)}; }
+    WalkState reflection(const Tile& tile) const { return {group(tile.head) * e(), columns() + group(tile.head)}; }
 
     int rank_ = 32, kernel_ = 3;
 };

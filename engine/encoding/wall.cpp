@@ -24,9 +24,12 @@ namespace wall_file {
 // the tokens between the two act as well. The state of a token is 1 - f, which is exact near gates of 1. A query is
 // multiplied with the gates on its way from key to key, instead of with exponentials of differences of sums. It cannot
 // overflow.
-class Wall final : public WalkingEncoding {
+class Wall final : public RegisteredEncoding {
 public:
-    using WalkingEncoding::WalkingEncoding;
+    using RegisteredEncoding::RegisteredEncoding;
+    void ready() override { check_walked(name(), dims().d_head); }
+    unsigned reads() const override { return reads_queries | reads_keys | reads_state; }
+
     std::vector<TensorSpec> tensors() const override {
         return {per_layer("weight", {columns(), dims().d_model}),
                 per_layer("bias", {columns()}, InitialValues::constant(8))};
@@ -58,6 +61,10 @@ public:
     }
 
     bool can_move_keys() const override { return true; } // no state knows its position
+    void rescore(View scores, const Tile& tile) const override { walk(scores, tile, forgotten(tile)); }
+    void rescore_backward(View d_scores, View, const Tile& tile, const Gradients& gradient) const override {
+        walk_backward(d_scores, tile, gradient, forgotten(tile));
+    }
 
     Operations operations(Moment moment, const Work& work) const override {
         const double n = work.tokens * columns();
@@ -77,7 +84,7 @@ public:
 
 private:
     int columns() const { return heads() * dims().d_head; }
-    WalkState walk_state(int head) const override { return {head * dims().d_head}; }
+    WalkState forgotten(const Tile& tile) const { return {tile.head * dims().d_head}; }
 };
 
 std::unique_ptr<RegisteredEncoding> make(const Dims& dims) {

@@ -91,41 +91,29 @@ struct PairLoops {
     Peak peak_pairs;                         // of floats where product_bf16_pairs is null
 };
 
-inline constexpr int most_walk_columns = 1024, most_walk_queries = 4; // their rows are on the stack
+inline constexpr int most_walk_columns = 1024; // a row is on the stack
 
-// Queries that walk over the same tokens. Each has a row r, which starts as its q. Each of n steps changes the rows, by
-// the token's x [e], and adds a score:
+// A row r that walks over tokens, starting as q. Each of n steps changes it, by the token's x [e], and adds a score:
 //   r -= f (r . x) x  with a factor f,  r -= r * x  in each column without one;  score += scale (r - q) . k
-// A query gets the same bits alone and beside others.
 struct Walk {
     int n, e;
-    bool single; // the first step is computed alone, the others two at a time
     float scale;
     const float* token; // x of the first step
     const float* factor;
     std::ptrdiff_t token_stride; // from step to step; also of factors
-    const float* k;
+    const float *q, *k;
     std::ptrdiff_t k_stride;
+    float* scores = nullptr;
     std::ptrdiff_t direction; // from score to score: 1 or -1
-    int queries = 1;
-    struct Query {
-        const float* q;
-        float* r;              // [e], the row before the first step, then after the last
-        float* scores;         // null: not added
-        float* rows = nullptr; // [n + 1, e], the row before each step and at the end; null: not kept
-    } query[most_walk_queries] = {};
+    float* rows = nullptr;    // [n, e], r after each step; null: not kept
 };
-// The gradients of a walk, to which its backward pass adds. Those of the scores are read.
+// The gradients of a walk, to which its backward pass adds. That of the scores is read.
 struct WalkGradient {
-    float* k;
+    const float* scores;
+    float *q, *k;
     std::ptrdiff_t k_stride;
     float *token, *factor;
     std::ptrdiff_t token_stride;
-    struct Query {
-        const float* scores;
-        float* q;
-        float* r; // [e], of the row after the last step, then before the first
-    } query[most_walk_queries] = {};
 };
 
 struct Kernels : ByteLoops, PairLoops {

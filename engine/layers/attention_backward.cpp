@@ -184,22 +184,13 @@ private:
         }
     }
     void through_rescore(int row, const Tile& t, const Gradients& gradient, View d_scores) const {
-        constexpr int at_once = LayerEncodings::rescored_at_once;
         const View unscored{s_.unscored, d_scores.rows, d_scores.cols, stride_};
-        for (int begin = 0; begin < d_scores.rows; begin += at_once) {
-            const auto n = static_cast<std::size_t>(std::min(at_once, d_scores.rows - begin));
-            Tile rows[at_once];
-            View gradients_of[at_once], scores[at_once];
-            Gradients inputs[at_once];
-            for (std::size_t r = 0; r < n; ++r) {
-                const int i = begin + static_cast<int>(r);
-                rows[r] = job_.row_of(t, row, i);
-                const int first = rows[r].first_key - t.first_key, count = static_cast<int>(rows[r].keys.size());
-                gradients_of[r] = cols_of(rows_of(d_scores, i, 1), first, count);
-                scores[r] = cols_of(rows_of(unscored, i, 1), first, count);
-                inputs[r] = row_of(gradient, i, first, count);
-            }
-            job_.layer.encodings.rescore_rows_backward({gradients_of, n}, {scores, n}, {rows, n}, {inputs, n}, grads_);
+        for (int i = 0; i < d_scores.rows; ++i) {
+            const Tile one = job_.row_of(t, row, i);
+            const int first = one.first_key - t.first_key, count = static_cast<int>(one.keys.size());
+            job_.layer.encodings.rescore_backward(cols_of(rows_of(d_scores, i, 1), first, count),
+                                                  cols_of(rows_of(unscored, i, 1), first, count), one,
+                                                  row_of(gradient, i, first, count), grads_);
         }
     }
     void through_cap(View d_scores) const { // s -> cap tanh(s / cap)

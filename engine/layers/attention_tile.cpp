@@ -87,19 +87,11 @@ Tile TileJob::row_of(const Tile& t, int row, int i) const {
 }
 
 void TileJob::rescore(View scores, int row, const Tile& t, float* rescored) const {
-    constexpr int at_once = LayerEncodings::rescored_at_once;
-    for (int first = 0; first < scores.rows; first += at_once) {
-        const auto n = static_cast<std::size_t>(std::min(at_once, scores.rows - first));
-        Tile rows[at_once];
-        View parts[at_once];
-        for (std::size_t r = 0; r < n; ++r) {
-            const int i = first + static_cast<int>(r);
-            rows[r] = row_of(t, row, i);
-            if (rescored) *(rows[r].rescored = rescored + i) = 0;
-            parts[r] =
-                cols_of(rows_of(scores, i, 1), rows[r].first_key - t.first_key, static_cast<int>(rows[r].keys.size()));
-        }
-        layer.encodings.rescore_rows({parts, n}, {rows, n});
+    for (int i = 0; i < scores.rows; ++i) {
+        Tile one = row_of(t, row, i);
+        if (rescored) *(one.rescored = rescored + i) = 0;
+        layer.encodings.rescore(
+            cols_of(rows_of(scores, i, 1), one.first_key - t.first_key, static_cast<int>(one.keys.size())), one);
     }
 }
 

@@ -58,8 +58,7 @@ TEST_P(WalkSet, FollowTheirDefinition) {
                     Inputs in(n, e, reflects);
                     const std::vector<float> values(in.values.begin(), in.values.end());
                     // Steps go forwards or backwards through the scores, rows and factors.
-                    std::vector<float> scores(static_cast<std::size_t>(n), 0.5f),
-                        rows(static_cast<std::size_t>((n + 1) * e)), row(values.begin(), values.begin() + e);
+                    std::vector<float> scores(static_cast<std::size_t>(n), 0.5f), rows(static_cast<std::size_t>(n * e));
                     const auto at = [&](int step) { return direction > 0 ? step : n - 1 - step; };
                     std::vector<float> ordered = values, factors;
                     for (int step = 0; step < n; ++step) {
@@ -79,15 +78,16 @@ TEST_P(WalkSet, FollowTheirDefinition) {
                     const float* first = tokens.data() + at(0) * (e + gap);
                     Walk walk{.n = n,
                               .e = e,
-                              .single = n % 3 == 0,
                               .scale = 0.3f,
                               .token = first,
                               .factor = reflects ? first + e : nullptr,
                               .token_stride = direction * (e + gap),
+                              .q = values.data(),
                               .k = ordered.data() + in.row(0, at(0)),
                               .k_stride = direction * (e + gap),
+                              .scores = scores.data() + at(0),
                               .direction = direction,
-                              .query = {{values.data(), row.data(), scores.data() + at(0), rows.data()}}};
+                              .rows = rows.data()};
                     kernels.walk(walk);
                     const Doubles expected = in.scores(double{0.3f});
                     for (int step = 0; step < n; ++step)
@@ -99,15 +99,14 @@ TEST_P(WalkSet, FollowTheirDefinition) {
                     std::vector<float> weights, dq(static_cast<std::size_t>(e)), dk(tokens.size()), dt(tokens.size());
                     for (int i = 0; i < n; ++i)
                         weights.push_back(static_cast<float>(Random(4, 1).normal(static_cast<std::uint64_t>(i))));
-                    std::vector<float> d_row(static_cast<std::size_t>(e));
                     float* d_first = dt.data() + at(0) * (e + gap);
-                    kernels.walk_backward(walk, {.k = dk.data() + at(0) * (e + gap),
+                    kernels.walk_backward(walk, {.scores = weights.data() + at(0),
+                                                 .q = dq.data(),
+                                                 .k = dk.data() + at(0) * (e + gap),
                                                  .k_stride = direction * (e + gap),
                                                  .token = d_first,
                                                  .factor = reflects ? d_first + e : nullptr,
-                                                 .token_stride = direction * (e + gap),
-                                                 .query = {{weights.data() + at(0), dq.data(), d_row.data()}}});
-                    for (int c = 0; c < e; ++c) dq[static_cast<std::size_t>(c)] += d_row[static_cast<std::size_t>(c)];
+                                                 .token_stride = direction * (e + gap)});
                     const auto loss = [&] {
                         double sum = 0;
                         const Doubles now = in.scores(double{0.3f});
@@ -137,67 +136,6 @@ TEST_P(WalkSet, FollowTheirDefinition) {
                         }
                     }
                 }
-}
-
-// Rows and scores of four queries together, bit by bit those of each alone; the gradients of tokens are sums.
-TEST_P(WalkSet, GiveAQueryTheSameBitsBesideOthers) {
-    const Kernels& kernels = *GetParam();
-    constexpr int n = 11, many = most_walk_queries;
-    for (const int e : {8, 16, 24, 32, 64, 128})
-        for (const bool reflects : {true, false})
-            for (const bool single : {true, false}) {
-                const auto numbers = [](int count, std::uint64_t seed) {
-                    std::vector<float> all;
-                    for (int i = 0; i < count; ++i)
-                        all.push_back(static_cast<float>(0.3 * Random(5, seed).normal(static_cast<std::uint64_t>(i))));
-                    return all;
-                };
-                const std::vector<float> q = numbers(many * e, 1), k = numbers(n * e, 2), x = numbers(n * (e + 1), 3),
-                                         weights = numbers(many * n, 4);
-                struct Result {
-                    std::vector<float> scores, r, dq, dr, dk, dx;
-                };
-                const auto run = [&](int first, int queries, Result& to) {
-                    std::vector<float> rows(static_cast<std::size_t>(many * (n + 1) * e));
-                    Walk walk{.n = n,
-                              .e = e,
-                              .single = single,
-                              .scale = 0.7f,
-                              .token = x.data(),
-                              .factor = reflects ? x.data() + e : nullptr,
-                              .token_stride = e + 1,
-                              .k = k.data(),
-                              .k_stride = e,
-                              .direction = 1,
-                              .queries = queries};
-                    WalkGradient gradient{.k = to.dk.data(),
-                                          .k_stride = e,
-                                          .token = to.dx.data(),
-                                          .factor = reflects ? to.dx.data() + e : nullptr,
-                                          .token_stride = e + 1};
-                    for (int i = 0; i < queries; ++i) {
-                        const int at = first + i;
-                        walk.query[i] = {q.data() + at * e, to.r.data() + at * e, to.scores.data() + at * n,
-                                         rows.data() + at * (n + 1) * e};
-                        gradient.query[i] = {weights.data() + at * n, to.dq.data() + at * e, to.dr.data() + at * e};
-                    }
-                    kernels.walk(walk);
-                    kernels.walk_backward(walk, gradient);
-                };
-                const auto zeros = [](int count) { return std::vector<float>(static_cast<std::size_t>(count)); };
-                const Result none{zeros(many * n),   q, zeros(many * e), zeros(many * e), zeros(n * e),
-                                  zeros(n * (e + 1))};
-                Result together = none, alone = none;
-                run(0, many, together);
-                for (int i = 0; i < many; ++i) run(i, 1, alone);
-                EXPECT_EQ(together.scores, alone.scores) << e;
-                EXPECT_EQ(together.r, alone.r) << e;
-                for (const auto& [sums, expected] : {std::pair(together.dk, alone.dk),
-                                                     {together.dx, alone.dx},
-                                                     {together.dq, alone.dq},
-                                                     {together.dr, alone.dr}})
-                    for (std::size_t i = 0; i < sums.size(); ++i) ASSERT_NEAR(sums[i], expected[i], 1e-5) << e;
-            }
 }
 
 INSTANTIATE_TEST_SUITE_P(InstructionSets, WalkSet,

@@ -2,7 +2,6 @@
 #include "encoding/base/layer_encodings.h"
 
 #include "core/tensor.h"
-#include "encoding/base/walk.h"
 
 #include <algorithm>
 #include <optional>
@@ -23,7 +22,6 @@ HeadRows LayerEncodings::Item::own(const HeadRows& rows) const {
 
 void LayerEncodings::add(Item item) {
     const Encoding& encoding = *item.encoding;
-    item.walking = dynamic_cast<const WalkingEncoding*>(item.encoding);
     for (const Role role : all_roles)
         if (item.moments & moment_rotate && encoding.rotates(role)) item.roles |= bit(role);
     for (const Place place : all_places)
@@ -144,13 +142,8 @@ void LayerEncodings::bias(View scores, const Tile& tile) const {
     each(moment_bias, [&](const Item& item) { item.encoding->bias(scores, Shown(*this, item, tile)); });
 }
 
-void LayerEncodings::rescore_rows(std::span<const View> scores, std::span<const Tile> rows) const {
-    each(moment_rescore, [&](const Item& item) {
-        Tile own[rescored_at_once];
-        for (std::size_t i = 0; i < rows.size(); ++i) own[i] = Shown(*this, item, rows[i]);
-        if (item.walking) return item.walking->rescore_rows(scores, {own, rows.size()});
-        for (std::size_t i = 0; i < rows.size(); ++i) item.encoding->rescore(scores[i], own[i]);
-    });
+void LayerEncodings::rescore(View scores, const Tile& tile) const {
+    each(moment_rescore, [&](const Item& item) { item.encoding->rescore(scores, Shown(*this, item, tile)); });
 }
 
 void LayerEncodings::mix(View out, View weights, const Tile& tile) const {
@@ -210,26 +203,6 @@ void LayerEncodings::bias_backward(View d_scores, const Tile& tile, const Gradie
         if (items_[i].backward & moment_bias)
             items_[i].encoding->bias_backward(d_scores, Shown(*this, items_[i], tile),
                                               shown(items_[i], gradient, grads[i]));
-}
-
-void LayerEncodings::rescore_rows_backward(std::span<const View> d_scores, std::span<const View> scores,
-                                           std::span<const Tile> rows, std::span<const Gradients> gradients,
-                                           const TensorGradients& grads) const {
-    const auto acts = [](const Item& item) { return (item.moments & moment_rescore) != 0; };
-    const auto first = std::find_if(items_.begin(), items_.end(), acts);
-    if (first == items_.end()) return;
-    if (!first->walking || std::any_of(first + 1, items_.end(), acts)) {
-        for (std::size_t i = 0; i < rows.size(); ++i)
-            rescore_backward(d_scores[i], scores[i], rows[i], gradients[i], grads);
-        return;
-    }
-    Tile own[rescored_at_once];
-    Gradients own_gradients[rescored_at_once];
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-        own[i] = Shown(*this, *first, rows[i]);
-        own_gradients[i] = shown(*first, gradients[i], grads[static_cast<std::size_t>(first - items_.begin())]);
-    }
-    first->walking->rescore_rows_backward(d_scores, {own, rows.size()}, {own_gradients, rows.size()});
 }
 
 void LayerEncodings::rescore_backward(View d_scores, View scores, const Tile& tile, const Gradients& gradient,

@@ -7,8 +7,6 @@
 
 namespace ordo {
 
-class WalkingEncoding;
-
 // Gradients of tensors, to which a backward adds. For each encoding of a layer: a view for each of its tensors().
 using TensorGradients = std::vector<std::vector<View>>;
 
@@ -56,10 +54,7 @@ public:
     bool can_move_keys() const;
     void move_keys(View keys, const HeadRows& rows, int by) const;
     void bias(View scores, const Tile& tile) const;
-    void rescore(View scores, const Tile& tile) const { rescore_rows({&scores, 1}, {&tile, 1}); }
-    // Of at most rescored_at_once neighbouring queries of one head.
-    static constexpr int rescored_at_once = 4;
-    void rescore_rows(std::span<const View> scores, std::span<const Tile> rows) const;
+    void rescore(View scores, const Tile& tile) const;
     void mix(View out, View weights, const Tile& tile) const;
     float sink(const Tile& query) const;                          // -inf if there is none
     Operations operations(Moment moment, const Work& work) const; // sum over the encodings of this layer
@@ -74,8 +69,6 @@ public:
     // scores: before the first rescore().
     void rescore_backward(View d_scores, View scores, const Tile& tile, const Gradients& gradient,
                           const TensorGradients& grads) const;
-    void rescore_rows_backward(std::span<const View> d_scores, std::span<const View> scores, std::span<const Tile> rows,
-                               std::span<const Gradients> gradients, const TensorGradients& grads) const;
     void mix_backward(View d_out, View weights, View d_weights, const Tile& tile, const Gradients& gradient,
                       const TensorGradients& grads) const;
     void sink_backward(float d_sink, const Tile& query, const Gradients& gradient, const TensorGradients& grads) const;
@@ -84,7 +77,6 @@ private:
     friend class ModelEncodings;
     struct Item {
         const Encoding* encoding = nullptr;
-        const WalkingEncoding* walking = nullptr;      // the same, if it takes several rows of RESCORE at once
         unsigned moments = 0, backward = 0, roles = 0; // roles: the bits of those that it rotates
         bool keeps_state = true, scales_queries = false;
         int state_at = 0, state_floats = 0;        // its columns

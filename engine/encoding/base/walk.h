@@ -5,9 +5,9 @@
 // walks to them as well.
 #pragma once
 
-#include "encoding/base/registered.h"
+#include "rows.h"
 
-#include <span>
+#include <string_view>
 
 namespace ordo {
 
@@ -18,25 +18,11 @@ struct WalkState {
     int factor = -1;
 };
 
-// An encoding with such queries. RESCORE may take several rows at once, of one head and neighbouring queries: they walk
-// together where they pass the same tokens. A row has the same bits as that row alone.
-class WalkingEncoding : public RegisteredEncoding {
-public:
-    using RegisteredEncoding::RegisteredEncoding;
-    void ready() override; // throws Error(usage) for heads with more columns than a walk takes
-    unsigned reads() const override { return reads_queries | reads_keys | reads_state; }
-
-    void rescore(View scores, const Tile& tile) const override { rescore_rows({&scores, 1}, {&tile, 1}); }
-    void rescore_backward(View d_scores, View, const Tile& tile, const Gradients& gradient) const override {
-        rescore_rows_backward({&d_scores, 1}, {&tile, 1}, {&gradient, 1});
-    }
-    // At most most_walk_queries rows.
-    void rescore_rows(std::span<const View> scores, std::span<const Tile> rows) const;
-    void rescore_rows_backward(std::span<const View> d_scores, std::span<const Tile> rows,
-                               std::span<const Gradients> gradients) const;
-
-private:
-    virtual WalkState walk_state(int head) const = 0;
-};
+// Throws Error(usage) for heads with more columns than a walk takes.
+void check_walked(std::string_view name, int d_head);
+// For RESCORE. The tile has one query, and the encoding reads queries, keys and states.
+void walk(View scores, const Tile& tile, WalkState state);
+// Leaves d_scores as it is.
+void walk_backward(View d_scores, const Tile& tile, const Gradients& gradient, WalkState state);
 
 } // namespace ordo
