@@ -26,8 +26,8 @@ constexpr Option some_options[] = {
                 "Specs separated by commas or semicolons, or all. none is always shown too."}),
     {Kind::integers, "length", "N,N,...", 1, 1 << 22, "The lengths, in tokens."},
     {Kind::text, "tasks", "NAME,...",
-     "Some of copy, reverse, recall, parity, addition, last-parity, flip-flop, permutation, long-addition, indirect. "
-     "[the first five]"},
+     "Some of copy, reverse, recall, parity, addition (the five by default), last-parity, flip-flop, permutation, "
+     "long-addition, indirect."},
     {"alone", "Run the encodings of --encodings without none."},
     {Kind::text, "train", "OPTIONS", "For jobs: options for every ordo train, such as '--tokens 12000000 --batch 8'."},
     {Kind::integer, "dim", "D", 1, 65'536, "The width of the model."},
