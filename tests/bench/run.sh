@@ -64,7 +64,8 @@ limit_is() { # ROW COLUMN: the row's share is of that column
 ok "a share of the products of floats" limit_is 1 limit_f32_gflops
 ok "a decode's limit is the stream" [ "$(cells percent_of_limit 4)" = "$(cells percent_of_stream 4)" ]
 for type in bf16 q8_0; do
-    bench --encodings none --dtype $type --format csv >"$scratch/csv"
+    "$build/ordo" bench -q -p 8 -n 2 -r 2 -t 1 --layers 1 --dim 32 --heads 1 --ffn 32 --vocab 64 --encodings none --dtype $type \
+        --format csv >"$scratch/csv" # rows of whole blocks
     ok "a share of the products of $type" limit_is 1 limit_$(echo $type | sed s/q8_0/bytes/)_gflops
 done
 "$build/ordo" bench -q -p 4,6 -n 2 -d 0,3 -t 1,2 -r 1 --layers 1 --encodings none --format csv >"$scratch/csv"
