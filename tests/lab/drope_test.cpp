@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "tests/lab/lab_run.h"
+#include "tests/temp_dir.h"
 
 namespace ordo::lab {
 namespace {
@@ -25,7 +26,20 @@ TEST(LabDrope, MeasuresFourArmsAndClaimsNothingWhenQuick) {
     EXPECT_NEAR(cell(lengths, {{"weights", "rope"}, {"of_trained", "1"}}, "without_less"),
                 nll("without encoding", "1") - nll("rope", "1"), 1e-9);
     EXPECT_TRUE(has(result.answer, "too little training for an answer"));
+    EXPECT_FALSE(has(result.answer, "by heart"));
     EXPECT_TRUE(says(result, "Expectation 1 could not be tested: --quick trains too little"));
+}
+
+TEST(LabDrope, SaysThatAShortTextIsReadAgain) {
+    std::string text;
+    for (int i = 0; i < 200; ++i) text += "Tim saw a dog. The dog ran to the park, and Tim ran too.\n";
+    const ordo::test::TempDir dir;
+    const std::string file = (dir.path() / "short.txt").string();
+    ordo::test::put_file(file, text);
+    const Result result =
+        test::run(drope_experiment, {"--model", rotary_weights, "--model", plain_weights, "--corpus", file.c_str()});
+    EXPECT_TRUE(has(result.answer, "times, so all weights know it by heart; --corpus names a longer one."))
+        << result.answer;
 }
 
 TEST(LabDrope, WantsAFileWithoutAnEncoding) {

@@ -32,6 +32,7 @@ struct Study {
 
     std::vector<Seed> seeds = {}; // of each file
     std::int64_t most = 0;        // tokens of the largest part
+    std::int64_t text = 0;        // tokens of the text
 
     // The arm without encoding less another, over seeds, or over documents if there is one seed.
     Mean more(int part, std::size_t other, int multiple) const {
@@ -114,6 +115,7 @@ void measure(Study& study, const Text& held, const Request& request) {
                  ": expected a tokenizer and a record of the training tokens, found none");
         const std::vector<tools::Document> documents = extension::long_documents(held, model, study.documents);
         train::Corpus corpus(study.corpus, *tokenizer_of(model), file.context);
+        study.text = corpus.tokens();
         Seed& seed = study.seeds.emplace_back();
         for (const int part : study.parts) {
             request.progress(told("{}: {} % of the tokens", file.name, part));
@@ -173,6 +175,12 @@ Result run(const Request& request) {
                          "than those of other weights, in nats: {}, {}, {}, {}.{}",
                          study.most, against(kept, 1), against(never, 1), against(yarn, 4), against(yarn, 8),
                          request.quick ? " That is too little training for an answer." : "");
+    if (const auto times = study.most / study.text; times > 1)
+        append(result.answer,
+               told("The text has {} tokens and was read {} times, so all weights know it by heart; --corpus names a "
+                    "longer one.",
+                    study.text, times),
+               " ");
     expect(study, request.quick, result);
     show(study, result);
     result.notes = {
