@@ -62,7 +62,8 @@ inline void any_product(int m, int n, int k, float alpha, const float* a, std::p
         for (; i + ROWS <= m; i += ROWS)
             panel<ROWS, VECTORS>(n, k, alpha, a + i * a_row, a_row, a_col, b, ldb, beta, c + i * ldc, ldc);
     };
-    if constexpr (sizeof(B) < sizeof(float)) // convert each number to float, once for all rows of a tile
+    // With 32 registers, twice the rows need half the loads of b. Halves are converted once for all rows of a tile.
+    if constexpr (lanes == 16 || sizeof(B) < sizeof(float))
         take.template operator()<tiles.panel_rows, tiles.panel_vectors>();
     take.template operator()<tiles.rows, tiles.vectors>();
     if constexpr (tiles.rows > 4) take.template operator()<4, tiles.vectors>();

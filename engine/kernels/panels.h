@@ -57,6 +57,14 @@ inline void store_outputs(float* y, int outputs, const floats (&acc)[VECTORS]) {
     }
 }
 
+// Fetches the lines of a tile's outputs while it is computed. Otherwise its stores would wait for each line in turn.
+template <int ROWS>
+inline void prefetch_outputs(const float* y, std::ptrdiff_t ldy) {
+    constexpr int line = 16; // floats
+    for (int r = 0; r < ROWS; ++r)
+        for (int i = 0; i < panel_outputs; i += line) __builtin_prefetch(y + r * ldy + i, 1);
+}
+
 template <int VECTORS>
 inline void load_outputs(const float* y, int outputs, floats (&acc)[VECTORS]) {
     for (int v = 0; v < VECTORS; ++v) {
@@ -69,6 +77,7 @@ inline void load_outputs(const float* y, int outputs, floats (&acc)[VECTORS]) {
 template <class Panel, int ROWS, int VECTORS>
 inline void panel_tile(int k, const std::byte* w, int first, const float* x, std::ptrdiff_t ldx, float* y,
                        std::ptrdiff_t ldy, int outputs) {
+    prefetch_outputs<ROWS>(y, ldy);
     alignas(64) floats acc[ROWS][VECTORS] = {}; // references to it would drop the reduced alignment of its type
     const auto step = [&]<int DEPTH>(int l, const std::byte* at) {
         alignas(64) floats weights[VECTORS][Panel::depth];
@@ -130,6 +139,7 @@ template <int ROWS, int PANELS>
 inline void pair_tile(int pairs, const std::byte* w, std::ptrdiff_t panel_bytes, const std::uint16_t* x,
                       std::ptrdiff_t ldx, float* y, std::ptrdiff_t ldy, int outputs, bool add) {
     constexpr int vectors = PANELS * panel_vectors;
+    prefetch_outputs<ROWS>(y, ldy);
     alignas(64) floats acc[ROWS][vectors] = {};
     for (int r = 0; add && r < ROWS; ++r) load_outputs(y + r * ldy, outputs, acc[r]);
     for (int l = 0; l < pairs; ++l, w += 128) {

@@ -30,11 +30,12 @@ inline Bytes splat_four(const signed char* p) {
     return splat_word(four_bytes(p));
 }
 
-// Products of 32 weights of each output, bytes [8][32][4] that are 128 too large.
-template <int ROWS>
-inline void dot_levels(const std::byte* levels, const signed char* const (&x)[ROWS],
-                       Bytes (&acc)[ROWS][panel_vectors]) {
-    for (int g = 0; g < 8; ++g)
+// Products of 4 * WORDS weights of each output, bytes [WORDS][32][4] that are 128 too large.
+template <int WORDS, int ROWS>
+[[gnu::always_inline]] inline void dot_levels(const std::byte* levels, const signed char* const (&x)[ROWS],
+                                              Bytes (&acc)[ROWS][panel_vectors]) {
+#pragma GCC unroll 8
+    for (int g = 0; g < WORDS; ++g)
         for (int v = 0; v < panel_vectors; ++v) {
             const auto w = prepare_q8(load_bytes(levels + 128 * g + 4 * lanes * v));
             for (int r = 0; r < ROWS; ++r) acc[r][v] = dot4_q8(acc[r][v], w, splat_four(x[r] + 4 * g));
@@ -45,7 +46,7 @@ struct Q8Block { // scales f16[32], then [8][32][4], each byte 128 too large
     static constexpr int bytes = 64 + 1024, offset = q8_offset;
     template <int ROWS>
     static void dot(const std::byte* block, const signed char* const (&x)[ROWS], Bytes (&acc)[ROWS][panel_vectors]) {
-        dot_levels(block + 64, x, acc);
+        dot_levels<8>(block + 64, x, acc);
     }
 };
 
@@ -95,6 +96,7 @@ struct Q5Block { // scales f16[32], fifth bits [32][4]: bit g of byte i for k = 
 template <class Block, int ROWS>
 inline void quant_tile(int k, const std::byte* w, const QuantRows& x, int row, float* y, std::ptrdiff_t ldy,
                        int outputs) {
+    prefetch_outputs<ROWS>(y, ldy);
     alignas(64) floats total[ROWS][panel_vectors] = {};
     const signed char* q[ROWS];
     const float* scale[ROWS];

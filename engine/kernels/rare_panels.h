@@ -1,18 +1,22 @@
 // SPDX-License-Identifier: MIT
-// Products with weights of types that files rarely have, included after quant_panels.h. Each block is unpacked to bytes
-// like those of q8_0, for up to 32 rows at once. All these types share one loop over the unpacked bytes. A type then
-// needs only a few lines, which are compiled once instead of for every number of rows.
+// Products of many rows with weights of types in blocks of 256, and of any rows with types that files rarely have;
+// included after quant_panels.h. Each block is unpacked to bytes like those of q8_0, for up to 48 rows at once. All these
+// types share one loop over the unpacked bytes. A rare type then needs only a few lines, which are compiled once instead
+// of for every number of rows.
 
 namespace {
 
-// Up to 256 weights of each output of a panel.
-struct Unpacked {
-    static constexpr int most_groups = 8; // of 32 weights
+// The scales of up to 256 weights of each output of a panel, and the amounts subtracted from them: of each group of 32
+// weights, or of each half of it.
+template <int PARTS>
+struct Factors {
+    alignas(64) floats scale[PARTS][panel_vectors];
+    alignas(64) floats least[PARTS][panel_vectors];
+};
 
+struct Unpacked : Factors<16> {
+    static constexpr int most_groups = 8;
     alignas(64) std::byte levels[most_groups][1024]; // [8][32][4] of a group, each 128 too large
-    alignas(64) floats scale[most_groups][panel_vectors];
-    alignas(
-        64) floats least[2 * most_groups][panel_vectors]; // subtracted from the weights of a group or each half of it
 };
 
 inline void store_word(std::byte* levels, int i, int v, words w) {
@@ -28,12 +32,14 @@ inline words load_word(const std::byte* from, int i, int v) {
     return load_words(from + 128 * i + 4 * lanes * v);
 }
 
-// unpack(block, g, to): writes a panel's block to group g; a block of 256 weights to g and the next seven.
+// unpack(block, g, to): writes a panel's block to group g; a block of 256 weights to g and the next seven. A group has as
+// many scales, and as many minima, as the type says.
 
 // q4_1 and q5_1: x = d l + m.
 template <bool FIVE>
 struct Q1Block {
-    static constexpr int halves = 128, fifths = FIVE ? 128 : 0, bytes = halves + fifths + 512, groups = 1, minima = 1;
+    static constexpr int halves = 128, fifths = FIVE ? 128 : 0, bytes = halves + fifths + 512, groups = 1, scales = 1,
+                         minima = 1;
     static void unpack(const std::byte* block, int group, Unpacked& to) {
         for (int v = 0; v < panel_vectors; ++v) {
             to.scale[group][v] = load_halves(block, 0, v);
@@ -64,7 +70,7 @@ inline void unpack_uneven(const std::byte* from, std::byte* levels) {
 }
 
 struct Iq4NlBlock {
-    static constexpr int bytes = 64 + 512, groups = 1, minima = 0;
+    static constexpr int bytes = 64 + 512, groups = 1, scales = 1, minima = 0;
     static void unpack(const std::byte* block, int group, Unpacked& to) {
         for (int v = 0; v < panel_vectors; ++v) to.scale[group][v] = load_halves(block, 0, v);
         unpack_uneven(block + 64, to.levels[group]);
@@ -74,7 +80,8 @@ struct Iq4NlBlock {
 typedef std::uint16_t half_words __attribute__((vector_size(2 * lanes), aligned(2), may_alias));
 
 struct Iq4XsBlock { // x = d (s - 32) c[l], s of each 32
-    static constexpr int halves = 128, levels = halves + 128, bytes = levels + 8 * 512, groups = 8, minima = 0;
+    static constexpr int halves = 128, levels = halves + 128, bytes = levels + 8 * 512, groups = 8, scales = 1,
+                         minima = 0;
     static void unpack(const std::byte* block, int first, Unpacked& to) {
         for (int v = 0; v < panel_vectors; ++v) {
             const floats d = load_halves(block, 0, v);
@@ -97,7 +104,8 @@ inline words two_bits(const std::byte* from, int group, int i, int v) {
 
 // x = d s l - dmin m, s and m of each 16. s l is an integer of up to 45, so that d scales all 256.
 struct K2Block {
-    static constexpr int halves = 128, levels = halves + 4 * 128, bytes = halves + 20 * 128, groups = 8, minima = 2;
+    static constexpr int halves = 128, levels = halves + 4 * 128, bytes = halves + 20 * 128, groups = 8, scales = 1,
+                         minima = 2;
     static void unpack(const std::byte* block, int first, Unpacked& to) {
         for (int v = 0; v < panel_vectors; ++v) {
             const floats d = load_halves(block, 0, v), dmin = load_halves(block, 1, v);
@@ -114,14 +122,14 @@ struct K2Block {
 
 // x = d (s - 32) (l - 4), s of each 16. (32 - s) (l - 4) is an integer from -128 to 124, so that -d scales all 256.
 struct K3Block {
-    static constexpr int halves = 64, levels = halves + 8 * 128, scales = levels + 16 * 128, bytes = halves + 27 * 128;
-    static constexpr int groups = 8, minima = 0;
+    static constexpr int halves = 64, levels = halves + 8 * 128, factors = levels + 16 * 128, bytes = halves + 27 * 128;
+    static constexpr int groups = 8, scales = 1, minima = 0;
     static void unpack(const std::byte* block, int first, Unpacked& to) {
         for (int v = 0; v < panel_vectors; ++v) {
             const floats d = load_halves(block, 0, v);
             for (int i = 0; i < 2 * groups; ++i) {
-                const words four = load_word(block + scales, i / 4 % 2, v) >> 4 * (i / 8) >> 8 * (i % 4);
-                const words two = load_word(block + scales, 2, v) >> 2 * (i / 4) >> 8 * (i % 4);
+                const words four = load_word(block + factors, i / 4 % 2, v) >> 4 * (i / 8) >> 8 * (i % 4);
+                const words two = load_word(block + factors, 2, v) >> 2 * (i / 4) >> 8 * (i % 4);
                 const words s = (four & 15u) | ((two & 3u) << 4), factor = ((32u - s) & 255u) * 0x01010101u;
                 for (int g = i % 2 * 4; g < i % 2 * 4 + 4; ++g) {
                     const words third = (load_word(block + halves, g, v) >> (i / 2) << 2) & 0x04040404u;
@@ -136,40 +144,56 @@ struct K3Block {
     }
 };
 
-constexpr int rows_at_once = 32; // for which a block is unpacked: their totals fit the nearest cache
+constexpr int rows_at_once = 48; // for which a block is unpacked: their totals fit the nearest cache
 
 // total [rows][32] += rows of x by the groups of `block`, the first of which belongs to the activations' block b.
-template <int ROWS>
-inline int add_unpacked(int row, int rows, const Unpacked& block, int groups, int minima, const QuantRows& x, int from,
-                        int b, floats (&total)[rows_at_once][panel_vectors]) {
-    for (; row + ROWS <= rows; row += ROWS)
+template <int ROWS, int SCALES, int MINIMA>
+inline int add_unpacked(int row, int rows, const Unpacked& block, int groups, const QuantRows& x, int from, int b,
+                        floats (&total)[rows_at_once][panel_vectors]) {
+    for (; row + ROWS <= rows; row += ROWS) {
+        const std::ptrdiff_t apart = x.cols / 32, first = (from + row) * apart + b;
+        const signed char* q[ROWS];
+        alignas(64) floats sums[ROWS][panel_vectors]; // in registers
+        for (int r = 0; r < ROWS; ++r) {
+            q[r] = x.values + 32 * (first + r * apart);
+            for (int v = 0; v < panel_vectors; ++v) sums[r][v] = total[row + r][v];
+        }
+        // Of the activations' values in a part of a group, where there are `parts`.
+        const auto sum_of = [&](std::ptrdiff_t at, int part, int parts) {
+            const int half = parts == 1 ? x.sums[at] : x.first_sums[at];
+            return part == 0 ? half : x.sums[at] - half;
+        };
         for (int g = 0; g < groups; ++g) {
-            std::ptrdiff_t at[ROWS];
-            const signed char* q[ROWS];
-            Bytes acc[ROWS][panel_vectors];
-            for (int r = 0; r < ROWS; ++r) {
-                at[r] = static_cast<std::ptrdiff_t>(from + row + r) * (x.cols / 32) + b + g;
-                q[r] = x.values + 32 * at[r];
-                for (int v = 0; v < panel_vectors; ++v) acc[r][v] = splat_word(-q8_offset * x.sums[at[r]]);
-            }
-            dot_levels(block.levels[g], q, acc);
-            for (int r = 0; r < ROWS; ++r) {
-                const float scale = x.scales[at[r]];
-                for (int v = 0; v < panel_vectors; ++v)
-                    total[row + r][v] += to_floats(acc[r][v]) * (block.scale[g][v] * scale);
-                for (int i = 0; i < minima; ++i) {
-                    const int all = x.sums[at[r]], first = x.first_sums[at[r]];
-                    const float sum = scale * static_cast<float>(minima == 1 ? all : i == 0 ? first : all - first);
-                    for (int v = 0; v < panel_vectors; ++v) total[row + r][v] -= block.least[minima * g + i][v] * sum;
+            for (int part = 0; part < SCALES; ++part) {
+                Bytes acc[ROWS][panel_vectors];
+                for (int r = 0; r < ROWS; ++r)
+                    for (int v = 0; v < panel_vectors; ++v)
+                        acc[r][v] = splat_word(-q8_offset * sum_of(first + r * apart + g, part, SCALES));
+                dot_levels<8 / SCALES>(block.levels[g] + 1024 / SCALES * part, q, acc);
+                for (int r = 0; r < ROWS; ++r) {
+                    q[r] += 32 / SCALES;
+                    const float scale = x.scales[first + r * apart + g];
+                    for (int v = 0; v < panel_vectors; ++v)
+                        sums[r][v] += to_floats(acc[r][v]) * (block.scale[SCALES * g + part][v] * scale);
                 }
             }
+            for (int part = 0; part < MINIMA; ++part)
+                for (int r = 0; r < ROWS; ++r) {
+                    const std::ptrdiff_t at = first + r * apart + g;
+                    const float sum = x.scales[at] * static_cast<float>(sum_of(at, part, MINIMA));
+                    for (int v = 0; v < panel_vectors; ++v) sums[r][v] -= block.least[MINIMA * g + part][v] * sum;
+                }
         }
+        for (int r = 0; r < ROWS; ++r)
+            for (int v = 0; v < panel_vectors; ++v) total[row + r][v] = sums[r][v];
+    }
     return row;
 }
-[[gnu::noinline]] void add_unpacked(int rows, const Unpacked& block, int groups, int minima, const QuantRows& x,
-                                    int from, int b, floats (&total)[rows_at_once][panel_vectors]) {
-    const int row = add_unpacked<tiles.quant_rows>(0, rows, block, groups, minima, x, from, b, total);
-    add_unpacked<1>(row, rows, block, groups, minima, x, from, b, total);
+template <int SCALES, int MINIMA>
+[[gnu::noinline]] void add_unpacked(int rows, const Unpacked& block, int groups, const QuantRows& x, int from, int b,
+                                    floats (&total)[rows_at_once][panel_vectors]) {
+    const int row = add_unpacked<tiles.quant_rows, SCALES, MINIMA>(0, rows, block, groups, x, from, b, total);
+    add_unpacked<1, SCALES, MINIMA>(row, rows, block, groups, x, from, b, total);
 }
 
 template <class Block>
@@ -180,8 +204,10 @@ void unpacked_product(int rows, int outputs, int k, const std::byte* w, std::ptr
     for (int at = 0; at < outputs; at += panel_outputs, w += panel_bytes)
         for (int from = 0; from < rows; from += rows_at_once) {
             const int some = rows - from < rows_at_once ? rows - from : rows_at_once;
-            for (int r = 0; r < some; ++r)
+            for (int r = 0; r < some; ++r) {
+                prefetch_outputs<1>(y + (from + r) * ldy + at, ldy);
                 for (int v = 0; v < panel_vectors; ++v) total[r][v] = floats{};
+            }
             const std::byte* block = w;
             for (int b = 0; b < k / 32;) {
                 int groups = 0;
@@ -190,7 +216,7 @@ void unpacked_product(int rows, int outputs, int k, const std::byte* w, std::ptr
                     Block::unpack(block, groups, unpacked);
                     block += Block::bytes;
                 }
-                add_unpacked(some, unpacked, groups, Block::minima, x, from, b, total);
+                add_unpacked<Block::scales, Block::minima>(some, unpacked, groups, x, from, b, total);
                 b += groups;
             }
             for (int r = 0; r < some; ++r)

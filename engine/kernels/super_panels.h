@@ -49,16 +49,24 @@ template <int FIRST, int LAST, class F>
     }
 }
 
-// The scales of a block's weights, and for q4_K and q5_K the amounts subtracted from them, for vectors of outputs.
-template <int GROUPS>
-struct Factors {
-    floats s[GROUPS][panel_vectors], m[GROUPS][panel_vectors];
-};
+// For many rows.
+template <class Block>
+inline void unpack_super(const std::byte* block, int first, Unpacked& to) {
+    static_assert(Block::groups == Unpacked::most_groups); // first is 0
+    Block::factors(block, to);
+    each<0, Block::groups>([&]<int GROUP>() {
+        for (int i = 0; i < 8; ++i)
+            for (int v = 0; v < panel_vectors; ++v)
+                store_word(to.levels[first + GROUP], i, v,
+                           Block::template level<GROUP>(block, i, v) + (128u - Block::offset) * 0x01010101u);
+    });
+}
 
 // q4_K and q5_K: x = d s l - dmin m, s and m of six bits for each 32 weights.
 template <bool FIVE>
 struct K45Block {
-    static constexpr int halves = 128, levels = FIVE ? 11 : 3, bytes = halves + 128 * (levels + 32), groups = 8;
+    static constexpr int halves = 128, levels = FIVE ? 11 : 3, bytes = halves + 128 * (levels + 32);
+    static constexpr int groups = 8, scales = 1, minima = 1, offset = 0;
     static words word(const std::byte* block, int i, int v) {
         return load_words(block + halves + 128 * i + 4 * lanes * v);
     }
@@ -70,110 +78,101 @@ struct K45Block {
         else
             return ((b >> (8 * I - 32)) & 15u) | (moved<8 * I - 26, 4>(a) & 0x30u);
     }
-    static void factors(const std::byte* block, Factors<groups>& f) {
+    template <int PARTS>
+    static void factors(const std::byte* block, Factors<PARTS>& f) {
         for (int v = 0; v < panel_vectors; ++v) {
             const words a = word(block, 0, v), b = word(block, 1, v), c = word(block, 2, v);
             const auto* const halfs = reinterpret_cast<const half_t*>(block) + lanes * v;
             const floats d = load(halfs), dmin = load(halfs + panel_outputs);
             const auto set = [&]<int I>() {
-                f.s[I][v] = d * as_floats(scale<I>(a, c));
-                f.m[I][v] = dmin * as_floats(scale<I>(b, c >> 4));
+                f.scale[I][v] = d * as_floats(scale<I>(a, c));
+                f.least[I][v] = dmin * as_floats(scale<I>(b, c >> 4));
             };
             each<0, groups>(set);
         }
     }
-
-    // Products of the 32 weights of a group.
-    template <int GROUP, int ROWS>
-    [[gnu::always_inline]] static void dots(const std::byte* block, const Activations<ROWS>& x,
-                                            Bytes (&acc)[ROWS][panel_vectors]) {
-        for (int r = 0; r < ROWS; ++r)
-            for (int v = 0; v < panel_vectors; ++v) acc[r][v] = splat_word(0);
-        for (int g = 0; g < 8; ++g)
-            for (int v = 0; v < panel_vectors; ++v) {
-                words level = (word(block, levels + GROUP / 2 * 8 + g, v) >> (GROUP % 2 * 4)) & low_nibbles;
-                if constexpr (FIVE) level |= moved<GROUP, 4>(word(block, 3 + g, v)) & 0x10101010u;
-                for (int r = 0; r < ROWS; ++r)
-                    acc[r][v] = dot4_unsigned(acc[r][v], reinterpret_cast<Bytes>(level),
-                                              splat_four(x.q[r] + 32 * GROUP + 4 * g));
-            }
+    // Four weights of a group of 32, the i-th of eight.
+    template <int GROUP>
+    static words level(const std::byte* block, int i, int v) {
+        const words four = (word(block, levels + GROUP / 2 * 8 + i, v) >> (GROUP % 2 * 4)) & low_nibbles;
+        if constexpr (FIVE) return four | (moved<GROUP, 4>(word(block, 3 + i, v)) & 0x10101010u);
+        return four;
     }
-    template <int GROUP, int ROWS>
-    [[gnu::always_inline]] static void add(const std::byte* block, const Factors<groups>& f, const Activations<ROWS>& x,
-                                           floats (&total)[ROWS][panel_vectors]) {
-        Bytes acc[ROWS][panel_vectors];
-        dots<GROUP>(block, x, acc);
-        for (int r = 0; r < ROWS; ++r) {
-            const float scale = x.scale[r][GROUP], sum = scale * static_cast<float>(x.sum[r][GROUP]);
-            for (int v = 0; v < panel_vectors; ++v) {
-                total[r][v] += to_floats(acc[r][v]) * (f.s[GROUP][v] * scale);
-                total[r][v] -= f.m[GROUP][v] * sum;
-            }
-        }
-    }
+    static void unpack(const std::byte* block, int first, Unpacked& to) { unpack_super<K45Block>(block, first, to); }
 };
 
 // q6_K: x = d s (l - 32), s signed, for each 16 weights. In each half of a block, a word holds four weights and the
 // four weights 64 further.
 struct K6Block {
-    static constexpr int halves = 64, high_bits = 32, scales = 48, bytes = halves + 128 * 52, groups = 16;
+    static constexpr int halves = 64, high_bits = 32, scale_bytes = 48, bytes = halves + 128 * 52;
+    static constexpr int groups = 8, scales = 2, minima = 0, offset = 32;
     static words word(const std::byte* block, int i, int v) {
         return load_words(block + halves + 128 * i + 4 * lanes * v);
     }
-    static void factors(const std::byte* block, Factors<groups>& f) {
+    template <int PARTS>
+    static void factors(const std::byte* block, Factors<PARTS>& f) {
         for (int v = 0; v < panel_vectors; ++v) {
             const floats d = load(reinterpret_cast<const half_t*>(block) + lanes * v);
             const auto set = [&]<int I>() { // a signed byte
-                const auto on_top = reinterpret_cast<ints>(moved<8 * (I % 4), 24>(word(block, scales + I / 4, v)));
-                f.s[I][v] = d * as_floats(reinterpret_cast<words>(on_top >> 24));
+                const auto on_top = reinterpret_cast<ints>(moved<8 * (I % 4), 24>(word(block, scale_bytes + I / 4, v)));
+                f.scale[I][v] = d * as_floats(reinterpret_cast<words>(on_top >> 24));
             };
-            each<0, groups>(set);
+            each<0, 2 * groups>(set);
         }
     }
-
-    // Products of the 16 weights of a group.
-    template <int GROUP, int ROWS>
-    [[gnu::always_inline]] static void dots(const std::byte* block, const Activations<ROWS>& x,
-                                            Bytes (&acc)[ROWS][panel_vectors]) {
-        constexpr int half = GROUP / 8, quarter = GROUP % 8 / 2, end = GROUP % 2; // a quarter is 32 weights
-        for (int g = 4 * end; g < 4 * end + 4; ++g)
-            for (int v = 0; v < panel_vectors; ++v) {
-                const words four = word(block, 16 * half + quarter % 2 * 8 + g, v) >> (quarter / 2 * 4);
-                const words two = moved<2 * quarter, 4>(word(block, high_bits + 8 * half + g, v));
-                const words level = (four & low_nibbles) | (two & 0x30303030u);
-                for (int r = 0; r < ROWS; ++r)
-                    acc[r][v] = dot4_unsigned(acc[r][v], reinterpret_cast<Bytes>(level),
-                                              splat_four(x.q[r] + 128 * half + 32 * quarter + 4 * g));
-            }
+    template <int GROUP>
+    static words level(const std::byte* block, int i, int v) {
+        constexpr int half = GROUP / 4, quarter = GROUP % 4;
+        const words four = word(block, 16 * half + quarter % 2 * 8 + i, v) >> (quarter / 2 * 4);
+        return (four & low_nibbles) | (moved<2 * quarter, 4>(word(block, high_bits + 8 * half + i, v)) & 0x30303030u);
     }
-    template <int GROUP, int ROWS>
-    [[gnu::always_inline]] static void add(const std::byte* block, const Factors<groups>& f, const Activations<ROWS>& x,
-                                           floats (&total)[ROWS][panel_vectors]) {
-        constexpr int b = GROUP / 2; // of the activations' blocks
-        Bytes acc[ROWS][panel_vectors];
-        for (int r = 0; r < ROWS; ++r) {
-            const int sum = GROUP % 2 == 0 ? x.first_sum[r][b] : x.sum[r][b] - x.first_sum[r][b];
-            for (int v = 0; v < panel_vectors; ++v) acc[r][v] = splat_word(-32 * sum);
-        }
-        dots<GROUP>(block, x, acc);
-        for (int r = 0; r < ROWS; ++r)
-            for (int v = 0; v < panel_vectors; ++v)
-                total[r][v] += to_floats(acc[r][v]) * (f.s[GROUP][v] * x.scale[r][b]);
-    }
+    static void unpack(const std::byte* block, int first, Unpacked& to) { unpack_super<K6Block>(block, first, to); }
 };
+
+// For few rows, levels are unpacked in registers. A part of a block has a scale of its own.
+template <class Block, int PART, int PARTS, int ROWS>
+[[gnu::always_inline]] inline void add_part(const std::byte* block, const Factors<PARTS>& f, const Activations<ROWS>& x,
+                                            floats (&total)[ROWS][panel_vectors]) {
+    constexpr int group = PART / Block::scales, number = PART % Block::scales, some = 8 / Block::scales; // words
+    Bytes acc[ROWS][panel_vectors];
+    for (int r = 0; r < ROWS; ++r) {
+        const int half = Block::scales == 1 ? x.sum[r][group] : x.first_sum[r][group];
+        const int sum = number == 0 ? half : x.sum[r][group] - half;
+        for (int v = 0; v < panel_vectors; ++v) acc[r][v] = splat_word(-Block::offset * sum);
+    }
+    for (int i = some * number; i < some * number + some; ++i)
+        for (int v = 0; v < panel_vectors; ++v) {
+            const words level = Block::template level<group>(block, i, v);
+            for (int r = 0; r < ROWS; ++r)
+                acc[r][v] =
+                    dot4_unsigned(acc[r][v], reinterpret_cast<Bytes>(level), splat_four(x.q[r] + 32 * group + 4 * i));
+        }
+    for (int r = 0; r < ROWS; ++r) {
+        const float scale = x.scale[r][group], sum = scale * static_cast<float>(x.sum[r][group]);
+        for (int v = 0; v < panel_vectors; ++v) {
+            total[r][v] += to_floats(acc[r][v]) * (f.scale[PART][v] * scale);
+            if (Block::minima == 1) total[r][v] -= f.least[group][v] * sum; // with a single scale
+        }
+    }
+}
 
 template <class Block, int ROWS>
 inline int super_rows(int row, int rows, int k, const std::byte* w, const QuantRows& x, float* y, std::ptrdiff_t ldy,
                       int outputs) {
     for (; row + ROWS <= rows; row += ROWS) {
+        prefetch_outputs<ROWS>(y + row * ldy, ldy);
         alignas(64) floats total[ROWS][panel_vectors] = {};
         Activations<ROWS> at(x, row);
         const std::byte* block = w;
         for (int b = 0; b < k / 256; ++b, block += Block::bytes) {
-            prefetch<blocks_ahead, Block::bytes>(block);
-            alignas(64) Factors<Block::groups> f;
+            constexpr int parts = 8 * Block::scales, lines = Block::bytes / 64;
+            Factors<parts> f;
             Block::factors(block, f);
-            each<0, Block::groups>([&]<int GROUP>() { Block::template add<GROUP>(block, f, at, total); });
+            each<0, parts>([&]<int PART>() { // few lines at a time: memory is read while the processor computes
+                constexpr int first = lines * PART / parts, last = lines * (PART + 1) / parts;
+                for (int i = first; i < last; ++i) __builtin_prefetch(block + blocks_ahead + 64 * i, 0, 2);
+                add_part<Block, PART>(block, f, at, total);
+            });
             at.advance();
         }
         for (int r = 0; r < ROWS; ++r) store_outputs(y + (row + r) * ldy, outputs, total[r]);
@@ -184,6 +183,7 @@ inline int super_rows(int row, int rows, int k, const std::byte* w, const QuantR
 template <class Block>
 void super_product(int rows, int outputs, int k, const std::byte* w, std::ptrdiff_t panel_bytes, const QuantRows& x,
                    float* y, std::ptrdiff_t ldy) {
+    if (rows >= rows_at_once / 2) return unpacked_product<Block>(rows, outputs, k, w, panel_bytes, x, y, ldy);
     for (int at = 0; at < outputs; at += panel_outputs, w += panel_bytes) {
         const int left = outputs - at < panel_outputs ? outputs - at : panel_outputs;
         int row = super_rows<Block, tiles.quant_rows>(0, rows, k, w, x, y + at, ldy, left);

@@ -87,10 +87,8 @@ float* AttentionScratch::weights(int row) {
     return weights_.data() + std::ptrdiff_t{row} * spans_;
 }
 View AttentionScratch::scores(int slot, int rows, int keys) {
-    // The distance between rows is an odd number of cache lines. A power of two would put rows into the same few sets
-    // of a cache.
-    const int apart = std::min(columns_, ((keys + 15) / 16 | 1) * 16);
-    return {scores_.data() + static_cast<std::ptrdiff_t>(slot) * tile * columns_, rows, keys, apart};
+    return {scores_.data() + static_cast<std::ptrdiff_t>(slot) * tile * columns_, rows, keys,
+            std::min(columns_, row_distance(keys))};
 }
 View AttentionScratch::unbiased(int slot, int rows, int keys) {
     return {unbiased_.data() + static_cast<std::ptrdiff_t>(slot) * tile * columns_, rows, keys, columns_};

@@ -26,7 +26,7 @@ public:
     QuantRows quantise(View x);
     // x [n, k] as bf16, if the kernels support it; rows are pair_stride(k) apart.
     const std::uint16_t* round_to_bf16(View x);
-    static std::ptrdiff_t pair_stride(int k) { return (std::ptrdiff_t{k} + 1) / 2 * 2; }
+    static std::ptrdiff_t pair_stride(int k) { return 2 * std::ptrdiff_t{row_distance((k + 1) / 2)}; }
 
     // Products of many f32 rows, for training: as gemm(), or by pairs of bf16 after use_pairs(). Throws Error(usage) if
     // the kernels do not support pairs.

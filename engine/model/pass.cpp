@@ -36,9 +36,9 @@ constexpr bool in_one_piece = false;
 constexpr bool in_one_piece = true;
 #endif
 
-// The floats of a view in the pass's memory: the next view begins on a cache line.
+// The floats of a view in the pass's memory.
 std::size_t padded(int rows, int cols) {
-    return (static_cast<std::size_t>(rows) * static_cast<std::size_t>(cols) + 15) / 16 * 16;
+    return cols == 0 ? 0 : static_cast<std::size_t>(rows) * static_cast<std::size_t>(row_distance(cols));
 }
 
 } // namespace
@@ -53,7 +53,7 @@ Pass::Pass(const Stack& model, std::shared_ptr<const ModelEncodings> encodings, 
     for (std::size_t i = 0; i < widths.size(); ++i) {
         const std::size_t size = padded(slot_rows(i, sizes), widths[i]);
         if (!in_one_piece) memory_.emplace_back(size, Contents::any), at = 0;
-        slots[i] = view(memory_.back().data() + at, slot_rows(i, sizes), widths[i]);
+        slots[i] = {memory_.back().data() + at, slot_rows(i, sizes), widths[i], row_distance(widths[i])};
         at += size;
     }
     slots[static_cast<std::size_t>(Slot::active)] = slots[static_cast<std::size_t>(Slot::hidden)];
