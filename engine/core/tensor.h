@@ -21,8 +21,8 @@ inline View rows_of(View v, int first, int count) {
 inline View cols_of(View v, int first, int count) {
     return {v.data + first, v.rows, count, v.stride};
 }
-// The distance between rows of at least cols floats: an odd number of cache lines. With a power of two, rows would share
-// a few sets of a cache.
+// The distance between rows of at least cols floats: an odd number of cache lines. With a power of two, rows would
+// share a few sets of a cache.
 inline int row_distance(int cols) {
     return ((cols + 15) / 16 | 1) * 16;
 }

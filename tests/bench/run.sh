@@ -128,6 +128,12 @@ if [ -x "$build/bench_caches" ]; then
     ok "bench_caches: a file that is not there" exits 5 "$build/bench_caches" -m "$scratch/absent.safetensors"
 fi
 
+if [ -x "$build/bench_products" ]; then
+    ok "bench_products: one row" exits 0 "$build/bench_products" --rows 1 --cols 256 -r 1 -t 1
+    ok "bench_products: each type" [ "$(grep -c '^\(f32\|bf16\|q[4-8]_[0K]\) .* [0-9][0-9]*$' "$scratch/out")" -eq 7 ]
+    ok "bench_products: a part of a block is usage" exits 2 "$build/bench_products" --cols 300
+fi
+
 # Peers: programs that answer as llama.cpp's llama-bench does, and as that of ik_llama.cpp, which decodes after a prompt
 # and repacks weights.
 stub() { # NAME HELP DEPTH_ROWS: three rows of CSV
