@@ -6,6 +6,7 @@ set -u
 [ "$(basename "$1")" = release ] || { echo "0 passed, 0 failed"; exit 0; }
 export ORDO="$1/ordo" ORDO_WEIGHTS=weights TABLES="$SCRATCH/tables"
 mkdir -p "$TABLES"
+cp -r tools/lab/questions "$SCRATCH"
 page=$SCRATCH/page.md passed=0 failed=0
 check() { # WHAT COMMAND ...
     what=$1
@@ -22,6 +23,10 @@ lacks() { # PATTERN: without the lines that have it, the check fails
     sed "/$1/d" tools/lab/questions.md >"$page" &&
         tools/scripts/questions.py --check "$page" 2>&1 | grep -q 'expected a bold number, a command'
 }
+lacks_picture() {
+    cp tools/lab/questions.md "$page" && tools/scripts/questions.py --check "$page" 2>&1 | grep -q 'expected the picture .*rotary-bases' &&
+        tools/scripts/questions.py "$page" && cmp "$SCRATCH/questions/rotary-bases.svg" tools/lab/questions/rotary-bases.svg
+}
 waiting() { # a text that waits for a result that is there
     awk '/^Together they lower/ { print "<!-- once results:seeds/encoding=rope+alibi/nll"; gsub(/0[.][0-9]+/, "0.000"); print
             getline; sub(/^<!-- /, "") } { print }' tools/lab/questions.md >"$page" &&
@@ -31,5 +36,7 @@ check 'the numbers of the page are those of the experiments' tools/scripts/quest
 check 'twenty questions' test "$(grep -c '^## ' tools/lab/questions.md)" = 20
 for question in $(seq 20); do check "another number in the answer to question $question" moved "$question"; done
 check 'a question without a command' lacks '^`.*build\/ordo lab angles\|^`.*lab values'
+rm "$SCRATCH/questions/rotary-bases.svg"
+check 'a picture that is not there' lacks_picture
 check 'a text that waits for a result' waiting
 echo "$passed passed, $failed failed"

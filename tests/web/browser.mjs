@@ -8,7 +8,7 @@ import { Chromium, find_chromium } from './chromium.mjs';
 
 const [folder, address] = process.argv.slice(2), pictures = process.env.PICTURES; // a folder for screenshots
 const types = { '.html': 'text/html', '.js': 'text/javascript', '.css': 'text/css', '.wasm': 'application/wasm',
-  '.json': 'application/json' };
+  '.json': 'application/json', '.svg': 'image/svg+xml' };
 let spoil = () => null; // another answer for a path: [status, type, text]
 const server = createServer(({ url }, answer) => {
   const path = decodeURIComponent(new URL(url, 'http://localhost').pathname);
@@ -111,9 +111,10 @@ try {
   for (const [width, dark] of [[1280, false], [390, true]])
     await test(`questions, ${width} px`, width, dark, async (page) => {
       await page.open(`${base}questions.html`);
-      await page.until($('#q20'));
-      check('twenty questions, and no Markdown', await page.evaluate(`[${all('h2')}.length,
-        /\\*\\*|\\]\\(|\`|<!--|^#/m.test(${text('main')})]`), [20, false]);
+      await page.until(`${all('main img')}.length && ${all('main img')}.every(({ complete }) => complete)`);
+      check('twenty questions, fourteen pictures and no Markdown', await page.evaluate(`[${all('h2')}.length,
+        ${all('main img')}.filter((picture) => picture.naturalWidth > 0).length,
+        /\\*\\*|\\]\\(|\`|<!--|^#/m.test(${text('main')})]`), [20, 14, false]);
       check('their faults', await page.evaluate(`(${faults})()`), []);
       if (pictures) writeFileSync(join(pictures, `questions-${width}-${dark ? 'dark' : 'light'}.png`), await page.picture());
       const links = await page.evaluate(`${all('main a')}.map(({ href }) => href).filter((href) => href.includes('/#'))`);

@@ -8,11 +8,12 @@
   ... * 100                 times a factor
 A comment <!-- once SPEC ... --> is an answer that waits for a result: a text and its line of numbers, which the script
 uncomments as soon as the result is there. Each question needs a number, a command and an address to read on.
+A picture ![...](questions/NAME-PART.svg) is copied from `ordo lab NAME`.
 A number keeps its decimals. It stays if it is within 2 % of the new one, or one unit of its last decimal: other
 processors round in other ways. --check changes nothing, and fails if a number has moved further. TABLES=DIR keeps the
 tables there and takes those that it has, such as DIR/data of `ordo lab report DIR --quick`.
   [TABLES=DIR] questions.py [--check] [PAGE]"""
-import csv, functools, os, re, subprocess, sys, tempfile
+import csv, functools, os, re, shutil, subprocess, sys, tempfile
 
 root = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 check = "--check" in sys.argv[1:]
@@ -23,12 +24,11 @@ scratch = tempfile.TemporaryDirectory()
 tables = os.environ.get("TABLES", scratch.name)
 
 
+@functools.cache
 def run(name):
-    done = os.path.join(tables, name + ".done")  # an experiment may lack a table
-    if not os.path.exists(done):
-        subprocess.run([ordo, "lab", name, "--quick", "-q", "--seed", "1", "--out", tables], check=True,
-                       stdout=subprocess.DEVNULL)
-        open(done, "w").close()
+    subprocess.run([ordo, "lab", name, "--quick", "-q", "--seed", "1", "--out", tables], check=True,
+                   stdout=subprocess.DEVNULL)
+    open(os.path.join(tables, name + ".done"), "w").close()  # an experiment may lack a table
 
 
 @functools.cache
@@ -36,7 +36,7 @@ def table(name, part):
     path = os.path.join(tables, f"{name}-{part}.csv")
     if name == "results":
         path = os.path.join(root, "bench/results", part + ".csv")
-    elif not os.path.exists(path):
+    elif not os.path.exists(path) and not os.path.exists(os.path.join(tables, name + ".done")):
         run(name)
     with open(path) as file:
         return list(csv.DictReader(file))
@@ -104,9 +104,17 @@ def answer(section):
 with open(page) as file:
     text = file.read()
 written = "".join(answer(section) for section in re.split(r"(?m)^(?=## )", text))
+pictures = [os.path.join(os.path.dirname(page), name) for name in re.findall(r"!\[.*?\]\((questions/.*?\.svg)\)", text)]
+if check:
+    moved += [f"expected the picture {picture}" for picture in pictures if not os.path.exists(picture)]
 for line in moved:
     print("questions:", line, file=sys.stderr)
 if check:
     sys.exit(f"questions: {page}: run tools/scripts/questions.py" if moved else 0)
 with open(page, "w") as file:
     file.write(written)
+for picture in pictures:
+    drawn = os.path.join(tables, os.path.basename(picture))
+    if not os.path.exists(drawn):
+        run(os.path.basename(picture).split("-")[0])
+    shutil.copy(drawn, picture)

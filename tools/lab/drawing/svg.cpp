@@ -288,9 +288,9 @@ svg [fill="#555555"] { fill: #aaaaaa }
 })";
 
 std::string whole(const Picture& picture, const auto& plot) {
-    return joined("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 ", px(width), " ", px(plot.height()),
-                  "\" font-family=\"sans-serif\" role=\"img\">\n<title>", escaped_html(axes_text(picture)),
-                  "</title>\n<style>", dark_theme, "</style>\n",
+    return joined("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"", px(width), "\" viewBox=\"0 0 ", px(width), " ",
+                  px(plot.height()), "\" font-family=\"sans-serif\" role=\"img\">\n<title>",
+                  escaped_html(axes_text(picture)), "</title>\n<style>", dark_theme, "</style>\n",
                   rectangle(0, 0, width, plot.height(), "fill=\"#ffffff\""), plot.drawn(), "</svg>\n");
 }
 
