@@ -8,7 +8,7 @@ namespace {
 // and the operands fit the registers.
 constexpr int peak_sums = lanes == 16 || tiles.panel_vectors == 4 ? 16 : 10;
 
-// The compiler takes the value for a new one. Otherwise it multiplies constants once, before the loop.
+// The compiler takes the value for a new one. Otherwise it multiplies constants once, for all sums or before the loop.
 template <class T>
 [[gnu::always_inline]] inline void read_again([[maybe_unused]] T& value) {
 #if defined(__AVX512F__)
@@ -27,10 +27,11 @@ template <class Sum, class Operand, class Multiply>
 inline double peak_run(int steps, Sum zero, Operand x, Operand y, const Multiply& multiply) {
     alignas(64) Sum sums[peak_sums]; // references to them would drop the reduced alignment of their type
     for (Sum& sum : sums) sum = zero;
-    for (int step = 0; step < steps; ++step) {
-        read_again(x);
-        for (Sum& sum : sums) sum = multiply(sum, x, y);
-    }
+    for (int step = 0; step < steps; ++step)
+        for (Sum& sum : sums) {
+            read_again(x);
+            sum = multiply(sum, x, y);
+        }
     double total = 0;
     for (const Sum& sum : sums)
         for (int i = 0; i < lanes; ++i) total += static_cast<double>(to_floats(sum)[i]);

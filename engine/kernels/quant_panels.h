@@ -20,49 +20,87 @@ inline floats as_floats(words w) { // of signed numbers
     return __builtin_convertvector(reinterpret_cast<ints>(w), floats);
 }
 
-inline int four_bytes(const signed char* p) {
+inline Bytes splat_four(const signed char* p) {
     int x;
     __builtin_memcpy(&x, p, sizeof x);
-    return x;
+    return splat_word(x);
 }
 
-inline Bytes splat_four(const signed char* p) {
-    return splat_word(four_bytes(p));
-}
-
-// Products of 4 * WORDS weights of each output, bytes [WORDS][32][4] that are 128 too large.
-template <int WORDS, int ROWS>
-[[gnu::always_inline]] inline void dot_levels(const std::byte* levels, const signed char* const (&x)[ROWS],
-                                              Bytes (&acc)[ROWS][panel_vectors]) {
+// Products of WORDS words, level(g, v) for vector v of the outputs, of four levels up to MOST. Word g is multiplied with
+// the activations from place(g) on.
+template <int MOST, int WORDS, class Sums = ShortSums, int ROWS, int VECTORS, class Level, class Place>
+[[gnu::always_inline]] inline void dot_words(const Level& level, const Place& place,
+                                             const signed char* const (&x)[ROWS], Bytes (&acc)[ROWS][VECTORS]) {
+    if constexpr (Sums::fit) {
+        constexpr int fitting = 32767 / (2 * 127 * MOST), some = fitting < WORDS ? fitting : WORDS;
 #pragma GCC unroll 8
-    for (int g = 0; g < WORDS; ++g)
-        for (int v = 0; v < panel_vectors; ++v) {
+        for (int first = 0; first < WORDS; first += some) {
+            const Bytes ones = splat_word(0x00010001);
+            Bytes sums[ROWS][VECTORS];
+#pragma GCC unroll 8
+            for (int g = first; g < first + some; ++g) {
+                Bytes w[VECTORS];
+                for (int v = 0; v < VECTORS; ++v) w[v] = level(g, v);
+                for (int r = 0; r < ROWS; ++r) {
+                    const Bytes four = splat_four(x[r] + place(g));
+                    for (int v = 0; v < VECTORS; ++v) {
+                        const Bytes products = Sums::products(w[v], four);
+                        sums[r][v] = g == first ? products : Sums::add(sums[r][v], products);
+                    }
+                }
+            }
+            for (int r = 0; r < ROWS; ++r)
+                for (int v = 0; v < VECTORS; ++v) acc[r][v] = Sums::add_products(acc[r][v], sums[r][v], ones);
+        }
+    } else {
+#pragma GCC unroll 8
+        for (int g = 0; g < WORDS; ++g)
+            for (int v = 0; v < VECTORS; ++v) {
+                const Bytes w = level(g, v);
+                for (int r = 0; r < ROWS; ++r) acc[r][v] = dot4_unsigned(acc[r][v], w, splat_four(x[r] + place(g)));
+            }
+    }
+}
+constexpr int in_order(int g) {
+    return 4 * g;
+}
+// Of two halves of 16 weights each, in turn.
+constexpr int by_halves(int g) {
+    return g / 2 * 4 + g % 2 * 16;
+}
+
+// Products of 32 weights of each output, bytes [8][32][4] that are 128 too large. Sums are too large by q8_offset times
+// that of x.
+template <int ROWS, int VECTORS>
+[[gnu::always_inline]] inline void dot_levels(const std::byte* levels, const signed char* const (&x)[ROWS],
+                                              Bytes (&acc)[ROWS][VECTORS]) {
+#pragma GCC unroll 8
+    for (int g = 0; g < 8; ++g)
+        for (int v = 0; v < VECTORS; ++v) {
             const auto w = prepare_q8(load_bytes(levels + 128 * g + 4 * lanes * v));
             for (int r = 0; r < ROWS; ++r) acc[r][v] = dot4_q8(acc[r][v], w, splat_four(x[r] + 4 * g));
         }
 }
 
+// dot(block, first, x, acc): the products of some vectors of a panel's block.
 struct Q8Block { // scales f16[32], then [8][32][4], each byte 128 too large
     static constexpr int bytes = 64 + 1024, offset = q8_offset;
-    template <int ROWS>
-    static void dot(const std::byte* block, const signed char* const (&x)[ROWS], Bytes (&acc)[ROWS][panel_vectors]) {
-        dot_levels<8>(block + 64, x, acc);
+    template <int ROWS, int VECTORS>
+    static void dot(const std::byte* block, int first, const signed char* const (&x)[ROWS],
+                    Bytes (&acc)[ROWS][VECTORS]) {
+        dot_levels(block + 64 + 4 * lanes * first, x, acc);
     }
 };
 
 struct Q4Block { // scales f16[32], then [4][32][4]: k = 4 g + i in the low half of a byte, k + 16 in the high
     static constexpr int bytes = 64 + 512, offset = 8;
-    template <int ROWS>
-    static void dot(const std::byte* block, const signed char* const (&x)[ROWS], Bytes (&acc)[ROWS][panel_vectors]) {
-        for (int g = 0; g < 4; ++g)
-            for (int v = 0; v < panel_vectors; ++v) {
-                const auto w = load_bytes(block + 64 + 128 * g + 4 * lanes * v);
-                const auto low = nibbles(w, 0), high = nibbles(w, 4);
-                for (int r = 0; r < ROWS; ++r) {
-                    acc[r][v] = dot4_unsigned(acc[r][v], low, splat_four(x[r] + 4 * g));
-                    acc[r][v] = dot4_unsigned(acc[r][v], high, splat_four(x[r] + 4 * g + 16));
-                }
-            }
+    template <int ROWS, int VECTORS>
+    static void dot(const std::byte* block, int first, const signed char* const (&x)[ROWS],
+                    Bytes (&acc)[ROWS][VECTORS]) {
+        const auto level = [&](int g, int v) {
+            return nibbles(load_bytes(block + 64 + g / 2 * 128 + 4 * lanes * (first + v)), g % 2 * 4);
+        };
+        dot_words<15, 8>(level, by_halves, x, acc);
     }
 };
 
@@ -78,26 +116,26 @@ inline words five_bits_above(words w, words fifth, int g) {
 
 struct Q5Block { // scales f16[32], fifth bits [32][4]: bit g of byte i for k = 4 g + i; then as Q4Block
     static constexpr int bytes = 64 + 128 + 512, offset = 16;
-    template <int ROWS>
-    static void dot(const std::byte* block, const signed char* const (&x)[ROWS], Bytes (&acc)[ROWS][panel_vectors]) {
-        for (int g = 0; g < 4; ++g)
-            for (int v = 0; v < panel_vectors; ++v) {
-                const auto w = load_words(block + 64 + 128 * (g + 1) + 4 * lanes * v);
-                const auto fifth = load_words(block + 64 + 4 * lanes * v);
-                const auto low = five_bits_below(w, fifth, g), high = five_bits_above(w, fifth, g);
-                for (int r = 0; r < ROWS; ++r) {
-                    acc[r][v] = dot4_unsigned(acc[r][v], reinterpret_cast<Bytes>(low), splat_four(x[r] + 4 * g));
-                    acc[r][v] = dot4_unsigned(acc[r][v], reinterpret_cast<Bytes>(high), splat_four(x[r] + 4 * g + 16));
-                }
-            }
+    template <int ROWS, int VECTORS>
+    static void dot(const std::byte* block, int first, const signed char* const (&x)[ROWS],
+                    Bytes (&acc)[ROWS][VECTORS]) {
+        const auto level = [&](int g, int v) {
+            const words w = load_words(block + 64 + 128 * (g / 2 + 1) + 4 * lanes * (first + v));
+            const words fifth = load_words(block + 64 + 4 * lanes * (first + v));
+            const words five = g % 2 == 0 ? five_bits_below(w, fifth, g / 2) : five_bits_above(w, fifth, g / 2);
+            return reinterpret_cast<Bytes>(five);
+        };
+        dot_words<31, 8>(level, by_halves, x, acc);
     }
 };
 
-template <class Block, int ROWS>
-inline void quant_tile(int k, const std::byte* w, const QuantRows& x, int row, float* y, std::ptrdiff_t ldy,
+// ROWS rows of x by VECTORS vectors of a panel, from vector `from` on. Stores `outputs` outputs.
+template <class Block, int ROWS, int VECTORS>
+inline void quant_tile(int k, const std::byte* w, int from, const QuantRows& x, int row, float* y, std::ptrdiff_t ldy,
                        int outputs) {
+    const int first = VECTORS == panel_vectors ? 0 : from;
     prefetch_outputs<ROWS>(y, ldy);
-    alignas(64) floats total[ROWS][panel_vectors] = {};
+    alignas(64) floats total[ROWS][VECTORS] = {};
     const signed char* q[ROWS];
     const float* scale[ROWS];
     const int* sum[ROWS];
@@ -108,13 +146,13 @@ inline void quant_tile(int k, const std::byte* w, const QuantRows& x, int row, f
         sum[r] = x.sums + blocks;
     }
     for (int b = 0; b < k / 32; ++b, w += Block::bytes) {
-        prefetch<blocks_ahead, Block::bytes>(w);
-        Bytes acc[ROWS][panel_vectors];
+        if (first == 0) prefetch<blocks_ahead, Block::bytes>(w);
+        Bytes acc[ROWS][VECTORS];
         for (int r = 0; r < ROWS; ++r)
-            for (int v = 0; v < panel_vectors; ++v) acc[r][v] = splat_word(-Block::offset * sum[r][b]);
-        Block::dot(w, q, acc);
-        for (int v = 0; v < panel_vectors; ++v) {
-            const floats weight_scale = load(reinterpret_cast<const half_t*>(w) + lanes * v);
+            for (int v = 0; v < VECTORS; ++v) acc[r][v] = splat_word(-Block::offset * sum[r][b]);
+        Block::dot(w, first, q, acc);
+        for (int v = 0; v < VECTORS; ++v) {
+            const floats weight_scale = load(reinterpret_cast<const half_t*>(w) + lanes * (first + v));
             for (int r = 0; r < ROWS; ++r) total[r][v] += to_floats(acc[r][v]) * (weight_scale * scale[r][b]);
         }
         for (int r = 0; r < ROWS; ++r) q[r] += 32;
@@ -122,22 +160,30 @@ inline void quant_tile(int k, const std::byte* w, const QuantRows& x, int row, f
     for (int r = 0; r < ROWS; ++r) store_outputs(y + r * ldy, outputs, total[r]);
 }
 
-template <class Block, int ROWS>
+template <class Block, int ROWS, int VECTORS>
 inline int quant_rows(int row, int rows, int k, const std::byte* w, const QuantRows& x, float* y, std::ptrdiff_t ldy,
                       int outputs) {
-    for (; row + ROWS <= rows; row += ROWS) quant_tile<Block, ROWS>(k, w, x, row, y + row * ldy, ldy, outputs);
+    for (; row + ROWS <= rows; row += ROWS)
+        for (int first = 0; first < panel_vectors && lanes * first < outputs; first += VECTORS)
+            quant_tile<Block, ROWS, VECTORS>(k, w, first, x, row, y + row * ldy + lanes * first, ldy,
+                                             outputs - lanes * first);
     return row;
 }
+
+constexpr int whole_rows = tiles.quant_rows * tiles.quant_vectors / panel_vectors; // against all vectors
 
 template <class Block>
 void quant_product(int rows, int outputs, int k, const std::byte* w, std::ptrdiff_t panel_bytes, const QuantRows& x,
                    float* y, std::ptrdiff_t ldy) {
     for (int at = 0; at < outputs; at += panel_outputs, w += panel_bytes) {
         const int left = outputs - at < panel_outputs ? outputs - at : panel_outputs;
-        int row = quant_rows<Block, tiles.quant_rows>(0, rows, k, w, x, y + at, ldy, left);
-        if (tiles.quant_rows > 4) row = quant_rows<Block, 4>(row, rows, k, w, x, y + at, ldy, left);
-        if (tiles.quant_rows > 2) row = quant_rows<Block, 2>(row, rows, k, w, x, y + at, ldy, left);
-        quant_rows<Block, 1>(row, rows, k, w, x, y + at, ldy, left);
+        const auto take = [&]<int ROWS, int VECTORS>(int row) {
+            return quant_rows<Block, ROWS, VECTORS>(row, rows, k, w, x, y + at, ldy, left);
+        };
+        int row = take.template operator()<tiles.quant_rows, tiles.quant_vectors>(0);
+        if (tiles.quant_rows > 4) row = take.template operator()<4, panel_vectors>(row);
+        if (tiles.quant_rows > 2) row = take.template operator()<2, panel_vectors>(row);
+        take.template operator()<1, panel_vectors>(row);
     }
 }
 

@@ -16,14 +16,11 @@ struct Factors {
 
 struct Unpacked : Factors<16> {
     static constexpr int most_groups = 8;
-    alignas(64) std::byte levels[most_groups][1024]; // [8][32][4] of a group, each 128 too large
+    alignas(64) std::byte levels[most_groups][1024]; // [8][32][4] of a group
 };
 
 inline void store_word(std::byte* levels, int i, int v, words w) {
     *reinterpret_cast<words*>(levels + 128 * i + 4 * lanes * v) = w;
-}
-inline void store_raised(std::byte* levels, int i, int v, words w) { // of levels below 128
-    store_word(levels, i, v, w | 0x80808080u);
 }
 inline floats load_halves(const std::byte* block, int i, int v) {
     return load(reinterpret_cast<const half_t*>(block) + panel_outputs * i + lanes * v);
@@ -33,13 +30,14 @@ inline words load_word(const std::byte* from, int i, int v) {
 }
 
 // unpack(block, g, to): writes a panel's block to group g; a block of 256 weights to g and the next seven. A group has
-// as many scales, and as many minima, as the type says.
+// as many scales, and as many minima, as the type says. `most` is the largest level, or 0 for signed levels, each stored
+// 128 too large. `offset` times the sum of the activations is subtracted.
 
 // q4_1 and q5_1: x = d l + m.
 template <bool FIVE>
 struct Q1Block {
     static constexpr int halves = 128, fifths = FIVE ? 128 : 0, bytes = halves + fifths + 512, groups = 1, scales = 1,
-                         minima = 1;
+                         minima = 1, most = FIVE ? 31 : 15, offset = 0;
     static void unpack(const std::byte* block, int group, Unpacked& to) {
         for (int v = 0; v < panel_vectors; ++v) {
             to.scale[group][v] = load_halves(block, 0, v);
@@ -47,8 +45,8 @@ struct Q1Block {
             const words fifth = FIVE ? load_word(block + halves, 0, v) : words{};
             for (int g = 0; g < 4; ++g) {
                 const words w = load_word(block + halves + fifths, g, v);
-                store_raised(to.levels[group], g, v, five_bits_below(w, fifth, g));
-                store_raised(to.levels[group], g + 4, v, five_bits_above(w, fifth, g));
+                store_word(to.levels[group], g, v, five_bits_below(w, fifth, g));
+                store_word(to.levels[group], g + 4, v, five_bits_above(w, fifth, g));
             }
         }
     }
@@ -70,7 +68,7 @@ inline void unpack_uneven(const std::byte* from, std::byte* levels) {
 }
 
 struct Iq4NlBlock {
-    static constexpr int bytes = 64 + 512, groups = 1, scales = 1, minima = 0;
+    static constexpr int bytes = 64 + 512, groups = 1, scales = 1, minima = 0, most = 0, offset = q8_offset;
     static void unpack(const std::byte* block, int group, Unpacked& to) {
         for (int v = 0; v < panel_vectors; ++v) to.scale[group][v] = load_halves(block, 0, v);
         unpack_uneven(block + 64, to.levels[group]);
@@ -81,7 +79,7 @@ typedef std::uint16_t half_words __attribute__((vector_size(2 * lanes), aligned(
 
 struct Iq4XsBlock { // x = d (s - 32) c[l], s of each 32
     static constexpr int halves = 128, levels = halves + 128, bytes = levels + 8 * 512, groups = 8, scales = 1,
-                         minima = 0;
+                         minima = 0, most = 0, offset = q8_offset;
     static void unpack(const std::byte* block, int first, Unpacked& to) {
         for (int v = 0; v < panel_vectors; ++v) {
             const floats d = load_halves(block, 0, v);
@@ -105,7 +103,7 @@ inline words two_bits(const std::byte* from, int group, int i, int v) {
 // x = d s l - dmin m, s and m of each 16. s l is an integer of up to 45, so that d scales all 256.
 struct K2Block {
     static constexpr int halves = 128, levels = halves + 4 * 128, bytes = halves + 20 * 128, groups = 8, scales = 1,
-                         minima = 2;
+                         minima = 2, most = 45, offset = 0;
     static void unpack(const std::byte* block, int first, Unpacked& to) {
         for (int v = 0; v < panel_vectors; ++v) {
             const floats d = load_halves(block, 0, v), dmin = load_halves(block, 1, v);
@@ -113,7 +111,7 @@ struct K2Block {
                 const words scales = load_word(block + halves, i / 4, v) >> 8 * (i % 4), s = scales & 15u;
                 to.least[2 * first + i][v] = dmin * as_floats(scales >> 4 & 15u);
                 for (int g = i % 2 * 4; g < i % 2 * 4 + 4; ++g)
-                    store_raised(to.levels[first + i / 2], g, v, two_bits(block + levels, i / 2, g, v) * s);
+                    store_word(to.levels[first + i / 2], g, v, two_bits(block + levels, i / 2, g, v) * s);
             }
             for (int g = 0; g < groups; ++g) to.scale[first + g][v] = d;
         }
@@ -123,7 +121,7 @@ struct K2Block {
 // x = d (s - 32) (l - 4), s of each 16. (32 - s) (l - 4) is an integer from -128 to 124, so that -d scales all 256.
 struct K3Block {
     static constexpr int halves = 64, levels = halves + 8 * 128, factors = levels + 16 * 128, bytes = halves + 27 * 128;
-    static constexpr int groups = 8, scales = 1, minima = 0;
+    static constexpr int groups = 8, scales = 1, minima = 0, most = 0, offset = q8_offset;
     static void unpack(const std::byte* block, int first, Unpacked& to) {
         for (int v = 0; v < panel_vectors; ++v) {
             const floats d = load_halves(block, 0, v);
@@ -146,54 +144,68 @@ struct K3Block {
 
 constexpr int rows_at_once = 48; // for which a block is unpacked: their totals fit the nearest cache
 
-// total [rows][32] += rows of x by the groups of `block`, the first of which belongs to the activations' block b.
-template <int ROWS, int SCALES, int MINIMA>
-inline int add_unpacked(int row, int rows, const Unpacked& block, int groups, const QuantRows& x, int from, int b,
-                        floats (&total)[rows_at_once][panel_vectors]) {
-    for (; row + ROWS <= rows; row += ROWS) {
-        const std::ptrdiff_t apart = x.cols / 32, first = (from + row) * apart + b;
-        const signed char* q[ROWS];
-        alignas(64) floats sums[ROWS][panel_vectors]; // in registers
-        for (int r = 0; r < ROWS; ++r) {
-            q[r] = x.values + 32 * (first + r * apart);
-            for (int v = 0; v < panel_vectors; ++v) sums[r][v] = total[row + r][v];
-        }
-        // Of the activations' values in a part of a group, where there are `parts`.
-        const auto sum_of = [&](std::ptrdiff_t at, int part, int parts) {
-            const int half = parts == 1 ? x.sums[at] : x.first_sums[at];
-            return part == 0 ? half : x.sums[at] - half;
-        };
-        for (int g = 0; g < groups; ++g) {
-            for (int part = 0; part < SCALES; ++part) {
-                Bytes acc[ROWS][panel_vectors];
-                for (int r = 0; r < ROWS; ++r)
-                    for (int v = 0; v < panel_vectors; ++v)
-                        acc[r][v] = splat_word(-q8_offset * sum_of(first + r * apart + g, part, SCALES));
-                dot_levels<8 / SCALES>(block.levels[g] + 1024 / SCALES * part, q, acc);
-                for (int r = 0; r < ROWS; ++r) {
-                    q[r] += 32 / SCALES;
-                    const float scale = x.scales[first + r * apart + g];
-                    for (int v = 0; v < panel_vectors; ++v)
-                        sums[r][v] += to_floats(acc[r][v]) * (block.scale[SCALES * g + part][v] * scale);
-                }
-            }
-            for (int part = 0; part < MINIMA; ++part)
-                for (int r = 0; r < ROWS; ++r) {
-                    const std::ptrdiff_t at = first + r * apart + g;
-                    const float sum = x.scales[at] * static_cast<float>(sum_of(at, part, MINIMA));
-                    for (int v = 0; v < panel_vectors; ++v) sums[r][v] -= block.least[MINIMA * g + part][v] * sum;
-                }
-        }
-        for (int r = 0; r < ROWS; ++r)
-            for (int v = 0; v < panel_vectors; ++v) total[row + r][v] = sums[r][v];
-    }
-    return row;
+// The sum of the activations' values in a part of a group, where there are `parts`.
+inline int sum_of(const QuantRows& x, std::ptrdiff_t at, int part, int parts) {
+    const int half = parts == 1 ? x.sums[at] : x.first_sums[at];
+    return part == 0 ? half : x.sums[at] - half;
 }
-template <int SCALES, int MINIMA>
+
+// total [ROWS][32] += rows of x by the groups of `block`, for VECTORS vectors from vector `first_vector` on. `first` is
+// the place of the first row's first block of activations.
+template <int ROWS, int VECTORS, int SCALES, int MINIMA, int MOST, int OFFSET>
+[[gnu::always_inline]] inline void unpacked_tile(int first_vector, const Unpacked& block, int groups,
+                                                 const QuantRows& x, std::ptrdiff_t first,
+                                                 floats (*total)[panel_vectors]) {
+    const std::ptrdiff_t apart = x.cols / 32;
+    const signed char* q[ROWS];
+    alignas(64) floats sums[ROWS][VECTORS]; // in registers, if they suffice
+    for (int r = 0; r < ROWS; ++r) {
+        q[r] = x.values + 32 * (first + r * apart);
+        for (int v = 0; v < VECTORS; ++v) sums[r][v] = total[r][first_vector + v];
+    }
+    for (int g = 0; g < groups; ++g) {
+        for (int part = 0; part < SCALES; ++part) {
+            Bytes acc[ROWS][VECTORS];
+            for (int r = 0; r < ROWS; ++r)
+                for (int v = 0; v < VECTORS; ++v)
+                    acc[r][v] = splat_word(-OFFSET * sum_of(x, first + r * apart + g, part, SCALES));
+            const std::byte* const levels = block.levels[g] + 1024 / SCALES * part + 4 * lanes * first_vector;
+            if constexpr (MOST == 0)
+                dot_levels(levels, q, acc);
+            else
+                dot_words<MOST, 8 / SCALES>([&](int i, int v) { return load_bytes(levels + 128 * i + 4 * lanes * v); },
+                                            in_order, q, acc);
+            for (int r = 0; r < ROWS; ++r) {
+                q[r] += 32 / SCALES;
+                const float scale = x.scales[first + r * apart + g];
+                for (int v = 0; v < VECTORS; ++v)
+                    sums[r][v] += to_floats(acc[r][v]) * (block.scale[SCALES * g + part][first_vector + v] * scale);
+            }
+        }
+        for (int part = 0; part < MINIMA; ++part)
+            for (int r = 0; r < ROWS; ++r) {
+                const std::ptrdiff_t at = first + r * apart + g;
+                const float sum = x.scales[at] * static_cast<float>(sum_of(x, at, part, MINIMA));
+                for (int v = 0; v < VECTORS; ++v) sums[r][v] -= block.least[MINIMA * g + part][first_vector + v] * sum;
+            }
+    }
+    for (int r = 0; r < ROWS; ++r)
+        for (int v = 0; v < VECTORS; ++v) total[r][first_vector + v] = sums[r][v];
+}
+
+// total [rows][32] += rows of x by the groups of `block`, the first of which belongs to the activations' block b.
+template <int SCALES, int MINIMA, int MOST, int OFFSET>
 [[gnu::noinline]] void add_unpacked(int rows, const Unpacked& block, int groups, const QuantRows& x, int from, int b,
                                     floats (&total)[rows_at_once][panel_vectors]) {
-    const int row = add_unpacked<tiles.quant_rows, SCALES, MINIMA>(0, rows, block, groups, x, from, b, total);
-    add_unpacked<1, SCALES, MINIMA>(row, rows, block, groups, x, from, b, total);
+    int row = 0;
+    const auto take = [&]<int ROWS, int VECTORS>() {
+        for (; row + ROWS <= rows; row += ROWS)
+            for (int v = 0; v < panel_vectors; v += VECTORS)
+                unpacked_tile<ROWS, VECTORS, SCALES, MINIMA, MOST, OFFSET>(
+                    v, block, groups, x, static_cast<std::ptrdiff_t>(from + row) * (x.cols / 32) + b, total + row);
+    };
+    take.template operator()<tiles.quant_rows, tiles.quant_vectors>();
+    take.template operator()<1, panel_vectors>();
 }
 
 template <class Block>
@@ -216,7 +228,8 @@ void unpacked_product(int rows, int outputs, int k, const std::byte* w, std::ptr
                     Block::unpack(block, groups, unpacked);
                     block += Block::bytes;
                 }
-                add_unpacked<Block::scales, Block::minima>(some, unpacked, groups, x, from, b, total);
+                add_unpacked<Block::scales, Block::minima, Block::most, Block::offset>(some, unpacked, groups, x, from,
+                                                                                       b, total);
                 b += groups;
             }
             for (int r = 0; r < some; ++r)

@@ -8,7 +8,7 @@ constexpr int slab_depth = 64, slab_scales = 2 * slab_depth; // rows of b, and b
 #if defined(__AVX512BF16__)
 constexpr int slab_tile_rows = 12;
 #else
-constexpr int slab_tile_rows = tiles.quant_rows;
+constexpr int slab_tile_rows = whole_rows;
 #endif
 
 // Multiplies up to 64 weights of ROWS rows of a with the scales of their rows of b, which is cheap compared with the

@@ -57,8 +57,7 @@ inline void unpack_super(const std::byte* block, int first, Unpacked& to) {
     each<0, Block::groups>([&]<int GROUP>() {
         for (int i = 0; i < 8; ++i)
             for (int v = 0; v < panel_vectors; ++v)
-                store_word(to.levels[first + GROUP], i, v,
-                           Block::template level<GROUP>(block, i, v) + (128u - Block::offset) * 0x01010101u);
+                store_word(to.levels[first + GROUP], i, v, Block::template level<GROUP>(block, i, v));
     });
 }
 
@@ -66,7 +65,7 @@ inline void unpack_super(const std::byte* block, int first, Unpacked& to) {
 template <bool FIVE>
 struct K45Block {
     static constexpr int halves = 128, levels = FIVE ? 11 : 3, bytes = halves + 128 * (levels + 32);
-    static constexpr int groups = 8, scales = 1, minima = 1, offset = 0;
+    static constexpr int groups = 8, scales = 1, minima = 1, most = FIVE ? 31 : 15, offset = 0;
     static words word(const std::byte* block, int i, int v) {
         return load_words(block + halves + 128 * i + 4 * lanes * v);
     }
@@ -105,7 +104,7 @@ struct K45Block {
 // four weights 64 further.
 struct K6Block {
     static constexpr int halves = 64, high_bits = 32, scale_bytes = 48, bytes = halves + 128 * 52;
-    static constexpr int groups = 8, scales = 2, minima = 0, offset = 32;
+    static constexpr int groups = 8, scales = 2, minima = 0, most = 63, offset = 32;
     static words word(const std::byte* block, int i, int v) {
         return load_words(block + halves + 128 * i + 4 * lanes * v);
     }
@@ -140,13 +139,11 @@ template <class Block, int PART, int PARTS, int ROWS>
         const int sum = number == 0 ? half : x.sum[r][group] - half;
         for (int v = 0; v < panel_vectors; ++v) acc[r][v] = splat_word(-Block::offset * sum);
     }
-    for (int i = some * number; i < some * number + some; ++i)
-        for (int v = 0; v < panel_vectors; ++v) {
-            const words level = Block::template level<group>(block, i, v);
-            for (int r = 0; r < ROWS; ++r)
-                acc[r][v] =
-                    dot4_unsigned(acc[r][v], reinterpret_cast<Bytes>(level), splat_four(x.q[r] + 32 * group + 4 * i));
-        }
+    const auto level = [&](int i, int v) {
+        return reinterpret_cast<Bytes>(Block::template level<group>(block, some * number + i, v));
+    };
+    const auto place = [](int i) { return 32 * group + 4 * (some * number + i); };
+    dot_words<Block::most, some>(level, place, x.q, acc);
     for (int r = 0; r < ROWS; ++r) {
         const float scale = x.scale[r][group], sum = scale * static_cast<float>(x.sum[r][group]);
         for (int v = 0; v < panel_vectors; ++v) {
@@ -186,9 +183,9 @@ void super_product(int rows, int outputs, int k, const std::byte* w, std::ptrdif
     if (rows >= rows_at_once / 2) return unpacked_product<Block>(rows, outputs, k, w, panel_bytes, x, y, ldy);
     for (int at = 0; at < outputs; at += panel_outputs, w += panel_bytes) {
         const int left = outputs - at < panel_outputs ? outputs - at : panel_outputs;
-        int row = super_rows<Block, tiles.quant_rows>(0, rows, k, w, x, y + at, ldy, left);
-        if (tiles.quant_rows > 4) row = super_rows<Block, 4>(row, rows, k, w, x, y + at, ldy, left);
-        if (tiles.quant_rows > 2) row = super_rows<Block, 2>(row, rows, k, w, x, y + at, ldy, left);
+        int row = super_rows<Block, whole_rows>(0, rows, k, w, x, y + at, ldy, left);
+        if (whole_rows > 4) row = super_rows<Block, 4>(row, rows, k, w, x, y + at, ldy, left);
+        if (whole_rows > 2) row = super_rows<Block, 2>(row, rows, k, w, x, y + at, ldy, left);
         super_rows<Block, 1>(row, rows, k, w, x, y + at, ldy, left);
     }
 }

@@ -14,7 +14,8 @@ struct Tiles {
     int dots_outputs;  // rows of w, with k along the vectors of both
     int panel_rows;    // rows of x against
     int panel_vectors; // vectors of a panel of floats or f16
-    int quant_rows;    // rows of x against a panel of quantised weights
+    int quant_rows;    // rows of x against
+    int quant_vectors; // vectors of a panel of quantised weights
 };
 #if defined(__AVX512F__)
 constexpr Tiles tiles{.lanes = 16,
@@ -25,7 +26,8 @@ constexpr Tiles tiles{.lanes = 16,
                       .dots_outputs = 4,
                       .panel_rows = 12,
                       .panel_vectors = 2,
-                      .quant_rows = 6};
+                      .quant_rows = 6,
+                      .quant_vectors = 2};
 #elif defined(__AVX__)
 constexpr Tiles tiles{.lanes = 8,
                       .rows = 6,
@@ -35,7 +37,8 @@ constexpr Tiles tiles{.lanes = 8,
                       .dots_outputs = 2,
                       .panel_rows = 6,
                       .panel_vectors = 2,
-                      .quant_rows = 2};
+                      .quant_rows = 4,
+                      .quant_vectors = 2};
 #elif defined(__aarch64__)
 constexpr Tiles tiles{.lanes = 4,
                       .rows = 5,
@@ -45,7 +48,8 @@ constexpr Tiles tiles{.lanes = 4,
                       .dots_outputs = 4,
                       .panel_rows = 6,
                       .panel_vectors = 4,
-                      .quant_rows = 2};
+                      .quant_rows = 2,
+                      .quant_vectors = 8};
 #else
 constexpr Tiles tiles{.lanes = 4,
                       .rows = 2,
@@ -55,7 +59,8 @@ constexpr Tiles tiles{.lanes = 4,
                       .dots_outputs = 4,
                       .panel_rows = 4,
                       .panel_vectors = 2,
-                      .quant_rows = 1};
+                      .quant_rows = 1,
+                      .quant_vectors = 8};
 #endif
 constexpr int lanes = tiles.lanes;
 typedef float floats __attribute__((vector_size(4 * lanes), aligned(4), may_alias));

@@ -51,6 +51,10 @@ inline Bytes dot4_unsigned(Bytes acc, Bytes w, Bytes x) { // levels below 128
     return dot4(acc, w, x);
 }
 
+struct ShortSums { // as for x86
+    static constexpr bool fit = false;
+};
+
 constexpr int q8_offset = 0;       // the excess of the bytes in dot4_q8
 inline Bytes prepare_q8(Bytes w) { // w is stored as the weight + 128
     return reinterpret_cast<Bytes>(reinterpret_cast<words>(w) ^ 0x80808080u);

@@ -38,6 +38,17 @@ inline floats load(const signed char* p) {
 #endif
 }
 
+// A sum that is computed at once. GCC would delay sums of integers, and run out of registers for their summands.
+template <class V>
+inline V at_once(V sum) {
+#if defined(__AVX512F__)
+    asm("" : "+v"(sum));
+#elif defined(__x86_64__)
+    asm("" : "+x"(sum));
+#endif // WebAssembly has no registers
+    return sum;
+}
+
 // Sums of four products of bytes each, added to acc: weights [lanes][4] by the same four activations.
 // Exact: |w| <= 128 and |x| <= 127 overflow no step.
 #if defined(__AVX512BW__)
@@ -64,7 +75,7 @@ inline Bytes dot4_unsigned(Bytes acc, Bytes w, Bytes x) {
 }
 #else
 inline Bytes dot4_unsigned(Bytes acc, Bytes w, Bytes x) {
-    return _mm512_add_epi32(acc, _mm512_madd_epi16(_mm512_maddubs_epi16(w, x), _mm512_set1_epi16(1)));
+    return at_once(_mm512_add_epi32(acc, _mm512_madd_epi16(_mm512_maddubs_epi16(w, x), _mm512_set1_epi16(1))));
 }
 inline Bytes minus_128(Bytes w) {
     return _mm512_xor_si512(w, _mm512_set1_epi8(-128));
@@ -100,7 +111,7 @@ inline Bytes dot4_unsigned(Bytes acc, Bytes w, Bytes x) {
 }
 #else
 inline Bytes dot4_unsigned(Bytes acc, Bytes w, Bytes x) {
-    return _mm256_add_epi32(acc, _mm256_madd_epi16(_mm256_maddubs_epi16(w, x), _mm256_set1_epi16(1)));
+    return at_once(_mm256_add_epi32(acc, _mm256_madd_epi16(_mm256_maddubs_epi16(w, x), _mm256_set1_epi16(1))));
 }
 inline Bytes minus_128(Bytes w) {
     return _mm256_xor_si256(w, _mm256_set1_epi8(-128));
@@ -131,7 +142,7 @@ inline floats to_floats(Bytes sums) {
     return reinterpret_cast<floats>(_mm_cvtepi32_ps(sums));
 }
 inline Bytes dot4_unsigned(Bytes acc, Bytes w, Bytes x) {
-    return _mm_add_epi32(acc, _mm_madd_epi16(_mm_maddubs_epi16(w, x), _mm_set1_epi16(1)));
+    return at_once(_mm_add_epi32(acc, _mm_madd_epi16(_mm_maddubs_epi16(w, x), _mm_set1_epi16(1))));
 }
 inline Bytes minus_128(Bytes w) {
     return _mm_xor_si128(w, _mm_set1_epi8(-128));
@@ -142,6 +153,39 @@ inline Bytes magnitude(Bytes w) {
 inline Bytes with_sign(Bytes x, Bytes w) {
     return _mm_sign_epi8(x, w);
 }
+#endif
+
+// Products of levels without VNNI. Two products of a few bits each and some of their sums fit 16 bits, and are added to
+// 32 bits together.
+#if defined(__AVX512VNNI__) || defined(__AVXVNNI__)
+struct ShortSums {
+    static constexpr bool fit = false;
+};
+#elif defined(__AVX512BW__)
+struct ShortSums {
+    static constexpr bool fit = true;
+    static Bytes products(Bytes w, Bytes x) { return _mm512_maddubs_epi16(w, x); }
+    static Bytes add(Bytes a, Bytes b) { return at_once(_mm512_add_epi16(a, b)); }
+    static Bytes add_products(Bytes acc, Bytes a, Bytes b) {
+        return at_once(_mm512_add_epi32(acc, _mm512_madd_epi16(a, b)));
+    }
+};
+#elif defined(__AVX2__)
+struct ShortSums {
+    static constexpr bool fit = true;
+    static Bytes products(Bytes w, Bytes x) { return _mm256_maddubs_epi16(w, x); }
+    static Bytes add(Bytes a, Bytes b) { return at_once(_mm256_add_epi16(a, b)); }
+    static Bytes add_products(Bytes acc, Bytes a, Bytes b) {
+        return at_once(_mm256_add_epi32(acc, _mm256_madd_epi16(a, b)));
+    }
+};
+#else
+struct ShortSums {
+    static constexpr bool fit = true;
+    static Bytes products(Bytes w, Bytes x) { return _mm_maddubs_epi16(w, x); }
+    static Bytes add(Bytes a, Bytes b) { return at_once(_mm_add_epi16(a, b)); }
+    static Bytes add_products(Bytes acc, Bytes a, Bytes b) { return at_once(_mm_add_epi32(acc, _mm_madd_epi16(a, b))); }
+};
 #endif
 
 // A q8_0 weight is stored as the weight + 128. VNNI multiplies it unchanged, and 128 times the sum of the activations
