@@ -85,7 +85,7 @@ public:
         projection_backward(du.view(), 1, z, up, grads[1], dz.view());
         parallel_for(n, rows_at_once, [&](std::ptrdiff_t row) {
             const int t = static_cast<int>(row);
-            normalise(x.row(t), normed.view().row(t));
+            normalise(x.row(t), 0, x.cols, normed.view().row(t));
         });
         projection_backward(dz.view(), 1, normed.view(), down, grads[0], d_normed.view());
         // d x = (d x^ - x^ (x^ . d x^)) / norm
@@ -107,10 +107,12 @@ private:
     int z_at() const { return 2 * count(); }
     int history() const { return std::max(1, kernel_ - 1); }
     int part_width() const { return sizes_.width / sizes_.parts; }
-    void normalise(const float* x, float* y) const {
-        for (int at = 0; at < sizes_.width; at += part_width()) {
-            const float factor = 1 / norm(x + at);
-            for (int j = at; j < at + part_width(); ++j) y[j] = factor * x[j];
+    // y = `count` columns of x^ from `first` on.
+    void normalise(const float* x, int first, int count, float* y) const {
+        for (int at = first; at < first + count;) {
+            const int part = at / part_width() * part_width(), end = std::min(first + count, part + part_width());
+            const float factor = 1 / norm(x + part);
+            for (; at < end; ++at) y[at - first] = factor * x[at];
         }
     }
     float norm(const float* part) const { return std::sqrt(kernels().dot(part_width(), part, part) + 1e-6f); }
@@ -120,19 +122,20 @@ private:
         if (t >= 0) return state.row(t) + z_at();
         return before ? before + z_at() + (-1 - t) * rank_ : nullptr;
     }
-    // z = down x^ of at most rows_at_once rows.
+    // z = down x^ of at most rows_at_once rows, some columns of x^ at a time.
     void reduce(View x, View down, View state) const {
-        float products[rows_at_once * columns_at_once];
+        constexpr int most = 512;
+        float normed[rows_at_once * most], products[rows_at_once * columns_at_once];
         for (int t = 0; t < x.rows; ++t) std::fill_n(state.row(t) + z_at(), rank_, 0.0f);
-        for (int at = 0; at < sizes_.width; at += part_width()) {
-            float factors[rows_at_once];
-            for (int t = 0; t < x.rows; ++t) factors[t] = 1 / norm(x.row(t) + at);
+        for (int at = 0; at < sizes_.width; at += most) {
+            const int count = std::min(most, sizes_.width - at);
+            for (int t = 0; t < x.rows; ++t) normalise(x.row(t), at, count, normed + t * most);
             for (int r = 0; r < rank_; r += columns_at_once) {
                 const int n = std::min(columns_at_once, rank_ - r);
-                kernels().dots(x.rows, n, part_width(), down.row(r) + at, down.stride, x.data + at, x.stride, products,
+                kernels().dots(x.rows, n, count, down.row(r) + at, down.stride, normed, most, products,
                                columns_at_once);
                 for (int t = 0; t < x.rows; ++t)
-                    kernels().axpy(n, factors[t], products + t * columns_at_once, state.row(t) + z_at() + r);
+                    kernels().add(n, products + t * columns_at_once, state.row(t) + z_at() + r);
             }
         }
     }
@@ -152,11 +155,11 @@ private:
         for (int m = 0; m < kernel_; ++m)
             for (int i = 0; i < n; ++i) weights[m][i] = tensors[2].row(c + i)[m];
         for (int t = 0; t < rows; ++t) {
-            double f[columns_at_once] = {};
+            float f[columns_at_once] = {}; // the sums over tokens have more bits
             for (int m = 0; m < kernel_; ++m)
-                for (int i = 0; i < n; ++i)
-                    f[i] += static_cast<double>(weights[m][i]) * static_cast<double>(u[t + m][i]);
-            for (int i = 0; i < n; ++i) split_pair(f[i], state.row(first + t) + 2 * (c + i));
+                for (int i = 0; i < n; ++i) f[i] += weights[m][i] * u[t + m][i];
+            float* pairs = state.row(first + t) + 2 * c;
+            for (int i = 0; i < n; ++i) pairs[2 * i] = f[i], pairs[2 * i + 1] = 0;
         }
     }
 
