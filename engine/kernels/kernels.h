@@ -57,7 +57,8 @@ using QuantProduct = void (*)(int rows, int outputs, int k, const std::byte* w, 
                               const QuantRows& x, float* y, std::ptrdiff_t ldy);
 
 // A loop that only multiplies, as fast as the set can: the limit of its products. Each step adds x * y to `products`
-// sums. All operands are in registers. Returns the total, which is exact if each sum is below 2^24.
+// sums. All operands are in registers. Returns the total, which is exact if each sum is below 2^24. Without VNNI,
+// weights of few bits need fewer instructions than the bytes here, and can pass the limit.
 struct Peak {
     int products;
     double (*run)(int steps, int x, int y);

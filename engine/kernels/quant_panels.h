@@ -26,8 +26,8 @@ inline Bytes splat_four(const signed char* p) {
     return splat_word(x);
 }
 
-// Products of WORDS words, level(g, v) for vector v of the outputs, of four levels up to MOST. Word g is multiplied with
-// the activations from place(g) on.
+// Products of WORDS words, level(g, v) for vector v of the outputs, of four levels up to MOST. Word g is multiplied
+// with the activations from place(g) on.
 template <int MOST, int WORDS, class Sums = ShortSums, int ROWS, int VECTORS, class Level, class Place>
 [[gnu::always_inline]] inline void dot_words(const Level& level, const Place& place,
                                              const signed char* const (&x)[ROWS], Bytes (&acc)[ROWS][VECTORS]) {

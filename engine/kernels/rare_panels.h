@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Products of many rows with weights of types in blocks of 256, and of any rows with types that files rarely have;
-// included after quant_panels.h. Each block is unpacked to bytes like those of q8_0, for up to 48 rows at once. All
+// included after quant_panels.h. Each block is unpacked to levels in bytes, for up to 48 rows at once. All
 // these types share one loop over the unpacked bytes. A rare type then needs only a few lines, which are compiled once
 // instead of for every number of rows.
 
@@ -30,8 +30,8 @@ inline words load_word(const std::byte* from, int i, int v) {
 }
 
 // unpack(block, g, to): writes a panel's block to group g; a block of 256 weights to g and the next seven. A group has
-// as many scales, and as many minima, as the type says. `most` is the largest level, or 0 for signed levels, each stored
-// 128 too large. `offset` times the sum of the activations is subtracted.
+// as many scales, and as many minima, as the type says. `most` is the largest level, or 0 for signed levels, each
+// stored 128 too large. `offset` times the sum of the activations is subtracted.
 
 // q4_1 and q5_1: x = d l + m.
 template <bool FIVE>

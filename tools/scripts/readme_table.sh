@@ -193,7 +193,7 @@ END {
             "; ± is a 95 % interval." away(some) " **Cost**: the share of a prompt'"'"'s time.")
         for (i = 1; i <= best_rows; ++i) { split(bests[i], part, SUBSEP); last_best = shown_as(part[1], part[2]); if (i == 1) first_best = last_best; best = listed(best, last_best) }
         if (best != "") notes = notes "\n" fold("- **The best** there is " (best_rows > 1 ? "one of " : "") best " (95 %).")
-        if (best != "") about = about "\n" fold("- **The best** is " (best_rows > 3 ? "one of " best_rows " encodings (first in loss `" first_best "`, last `" last_best "`)" : (best_rows > 1 ? "one of " : "") best) " (95 %).")
+        if (best != "") about = about "\n" fold("- **The best** is " (best_rows > 3 ? "one of " best_rows " encodings: the lowest loss has `" first_best "`, the highest `" last_best "`" : (best_rows > 1 ? "one of " : "") best) " (95 %).")
     }
     if (on_none != "")
         notes = notes "\n" fold("- **Loss, shipped text**: on [heldout-2.txt](../../weights/heldout-2.txt), minus " sprintf("%.3f", on_none) \

@@ -124,7 +124,7 @@ private:
     }
     // z = down x^ of at most rows_at_once rows, some columns of x^ at a time.
     void reduce(View x, View down, View state) const {
-        constexpr int most = 512;
+        constexpr int most = 256; // on the stack
         float normed[rows_at_once * most], products[rows_at_once * columns_at_once];
         for (int t = 0; t < x.rows; ++t) std::fill_n(state.row(t) + z_at(), rank_, 0.0f);
         for (int at = 0; at < sizes_.width; at += most) {
