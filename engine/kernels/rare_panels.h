@@ -108,8 +108,8 @@ struct K2Block {
         for (int v = 0; v < panel_vectors; ++v) {
             const floats d = load_halves(block, 0, v), dmin = load_halves(block, 1, v);
             for (int i = 0; i < 2 * groups; ++i) {
-                const words scales = load_word(block + halves, i / 4, v) >> 8 * (i % 4), s = scales & 15u;
-                to.least[2 * first + i][v] = dmin * as_floats(scales >> 4 & 15u);
+                const words both = load_word(block + halves, i / 4, v) >> 8 * (i % 4), s = both & 15u;
+                to.least[2 * first + i][v] = dmin * as_floats(both >> 4 & 15u);
                 for (int g = i % 2 * 4; g < i % 2 * 4 + 4; ++g)
                     store_word(to.levels[first + i / 2], g, v, two_bits(block + levels, i / 2, g, v) * s);
             }
