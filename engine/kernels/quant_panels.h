@@ -26,8 +26,8 @@ inline Bytes splat_four(const signed char* p) {
     return splat_word(x);
 }
 
-// Products of WORDS words, level(g, v) for vector v of the outputs, of four levels up to MOST. Word g is multiplied
-// with the activations from place(g) on.
+// Products of WORDS words, level(g, v) for vector v of the sums, of four levels up to MOST. Such a word is multiplied
+// with the activations from place(g, v) on.
 template <int MOST, int WORDS, class Sums = ShortSums, int ROWS, int VECTORS, class Level, class Place>
 [[gnu::always_inline]] inline void dot_words(const Level& level, const Place& place,
                                              const signed char* const (&x)[ROWS], Bytes (&acc)[ROWS][VECTORS]) {
@@ -39,12 +39,10 @@ template <int MOST, int WORDS, class Sums = ShortSums, int ROWS, int VECTORS, cl
             Bytes sums[ROWS][VECTORS];
 #pragma GCC unroll 8
             for (int g = first; g < first + some; ++g) {
-                Bytes w[VECTORS];
-                for (int v = 0; v < VECTORS; ++v) w[v] = level(g, v);
-                for (int r = 0; r < ROWS; ++r) {
-                    const Bytes four = splat_four(x[r] + place(g));
-                    for (int v = 0; v < VECTORS; ++v) {
-                        const Bytes products = Sums::products(w[v], four);
+                for (int v = 0; v < VECTORS; ++v) {
+                    const Bytes w = level(g, v);
+                    for (int r = 0; r < ROWS; ++r) {
+                        const Bytes products = Sums::products(w, splat_four(x[r] + place(g, v)));
                         sums[r][v] = g == first ? products : Sums::add(sums[r][v], products);
                     }
                 }
@@ -57,15 +55,15 @@ template <int MOST, int WORDS, class Sums = ShortSums, int ROWS, int VECTORS, cl
         for (int g = 0; g < WORDS; ++g)
             for (int v = 0; v < VECTORS; ++v) {
                 const Bytes w = level(g, v);
-                for (int r = 0; r < ROWS; ++r) acc[r][v] = dot4_unsigned(acc[r][v], w, splat_four(x[r] + place(g)));
+                for (int r = 0; r < ROWS; ++r) acc[r][v] = dot4_unsigned(acc[r][v], w, splat_four(x[r] + place(g, v)));
             }
     }
 }
-constexpr int in_order(int g) {
+constexpr int in_order(int g, int) {
     return 4 * g;
 }
 // Of two halves of 16 weights each, in turn.
-constexpr int by_halves(int g) {
+constexpr int by_halves(int g, int) {
     return g / 2 * 4 + g % 2 * 16;
 }
 

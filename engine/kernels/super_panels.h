@@ -54,47 +54,47 @@ template <class Block>
 inline void unpack_super(const std::byte* block, int first, Unpacked& to) {
     static_assert(Block::groups == Unpacked::most_groups); // first is 0
     Block::factors(block, to);
-    each<0, Block::groups>([&]<int GROUP>() {
-        for (int i = 0; i < 8; ++i)
-            for (int v = 0; v < panel_vectors; ++v)
-                store_word(to.levels[first + GROUP], i, v, Block::template level<GROUP>(block, i, v));
-    });
+    for (int of = first; of < Block::groups; of += Block::period)
+        each<0, Block::period>([&]<int GROUP>() {
+            for (int i = 0; i < 8; ++i)
+                for (int v = 0; v < panel_vectors; ++v)
+                    store_word(to.levels[of + GROUP], i, v, Block::template level<GROUP>(block, of, i, v));
+        });
 }
 
 // q4_K and q5_K: x = d s l - dmin m, s and m of six bits for each 32 weights.
 template <bool FIVE>
 struct K45Block {
     static constexpr int halves = 128, levels = FIVE ? 11 : 3, bytes = halves + 128 * (levels + 32);
-    static constexpr int groups = 8, scales = 1, minima = 1, most = FIVE ? 31 : 15, offset = 0;
+    static constexpr int groups = 8, period = 2, scales = 1, minima = 1, most = FIVE ? 31 : 15, offset = 0;
     static words word(const std::byte* block, int i, int v) {
         return load_words(block + halves + 128 * i + 4 * lanes * v);
     }
-    // The I-th of eight scales: for I < 4 six bits of a, else four bits of b and two of a.
-    template <int I>
-    static words scale(words a, words b) {
-        if constexpr (I < 4)
-            return (a >> (8 * I)) & 63u;
-        else
-            return ((b >> (8 * I - 32)) & 15u) | (moved<8 * I - 26, 4>(a) & 0x30u);
-    }
+    // Of the eight scales and minima, the first four have six bits of a byte, the others four bits and two.
     template <int PARTS>
     static void factors(const std::byte* block, Factors<PARTS>& f) {
         for (int v = 0; v < panel_vectors; ++v) {
             const words a = word(block, 0, v), b = word(block, 1, v), c = word(block, 2, v);
-            const auto* const halfs = reinterpret_cast<const half_t*>(block) + lanes * v;
-            const floats d = load(halfs), dmin = load(halfs + panel_outputs);
-            const auto set = [&]<int I>() {
-                f.scale[I][v] = d * as_floats(scale<I>(a, c));
-                f.least[I][v] = dmin * as_floats(scale<I>(b, c >> 4));
+            const floats d = load_halves(block, 0, v), dmin = load_halves(block, 1, v);
+            const auto set = [&]<int I>(words scale, words least) {
+                f.scale[I][v] = d * byte<I % 4>(scale);
+                f.least[I][v] = dmin * byte<I % 4>(least);
             };
-            each<0, groups>(set);
+            each<0, 4>([&]<int I>() { set.template operator()<I>(a & 0x3f3f3f3fu, b & 0x3f3f3f3fu); });
+            const words scale = (c & low_nibbles) | (a >> 2 & 0x30303030u);
+            const words least = (c >> 4 & low_nibbles) | (b >> 2 & 0x30303030u);
+            each<4, 8>([&]<int I>() { set.template operator()<I>(scale, least); });
         }
     }
-    // Four weights of a group of 32, the i-th of eight.
+    template <int I>
+    static floats byte(words w) {
+        return as_floats(I == 3 ? w >> 24 : (w >> 8 * I) & 255u);
+    }
+    // Four weights of group `of` + GROUP, the i-th of eight. `of` is a multiple of the period.
     template <int GROUP>
-    static words level(const std::byte* block, int i, int v) {
-        const words four = (word(block, levels + GROUP / 2 * 8 + i, v) >> (GROUP % 2 * 4)) & low_nibbles;
-        if constexpr (FIVE) return four | (moved<GROUP, 4>(word(block, 3 + i, v)) & 0x10101010u);
+    static words level(const std::byte* block, int of, int i, int v) {
+        const words four = (word(block, levels + of / 2 * 8 + i, v) >> (GROUP * 4)) & low_nibbles;
+        if constexpr (FIVE) return four | (word(block, 3 + i, v) >> (of + GROUP) << 4 & 0x10101010u);
         return four;
     }
     static void unpack(const std::byte* block, int first, Unpacked& to) { unpack_super<K45Block>(block, first, to); }
@@ -104,7 +104,7 @@ struct K45Block {
 // four weights 64 further.
 struct K6Block {
     static constexpr int halves = 64, high_bits = 32, scale_bytes = 48, bytes = halves + 128 * 52;
-    static constexpr int groups = 8, scales = 2, minima = 0, most = 63, offset = 32;
+    static constexpr int groups = 8, period = 4, scales = 2, minima = 0, most = 63, offset = 32;
     static words word(const std::byte* block, int i, int v) {
         return load_words(block + halves + 128 * i + 4 * lanes * v);
     }
@@ -120,37 +120,41 @@ struct K6Block {
         }
     }
     template <int GROUP>
-    static words level(const std::byte* block, int i, int v) {
-        constexpr int half = GROUP / 4, quarter = GROUP % 4;
-        const words four = word(block, 16 * half + quarter % 2 * 8 + i, v) >> (quarter / 2 * 4);
-        return (four & low_nibbles) | (moved<2 * quarter, 4>(word(block, high_bits + 8 * half + i, v)) & 0x30303030u);
+    static words level(const std::byte* block, int of, int i, int v) {
+        const words four = word(block, 4 * of + GROUP % 2 * 8 + i, v) >> (GROUP / 2 * 4);
+        return (four & low_nibbles) | (moved<2 * GROUP, 4>(word(block, high_bits + 2 * of + i, v)) & 0x30303030u);
     }
     static void unpack(const std::byte* block, int first, Unpacked& to) { unpack_super<K6Block>(block, first, to); }
 };
 
-// For few rows, levels are unpacked in registers. A part of a block has a scale of its own.
-template <class Block, int PART, int PARTS, int ROWS>
-[[gnu::always_inline]] inline void add_part(const std::byte* block, const Factors<PARTS>& f, const Activations<ROWS>& x,
-                                            floats (&total)[ROWS][panel_vectors]) {
-    constexpr int group = PART / Block::scales, number = PART % Block::scales, some = 8 / Block::scales; // words
-    Bytes acc[ROWS][panel_vectors];
-    for (int r = 0; r < ROWS; ++r) {
-        const int half = Block::scales == 1 ? x.sum[r][group] : x.first_sum[r][group];
-        const int sum = number == 0 ? half : x.sum[r][group] - half;
-        for (int v = 0; v < panel_vectors; ++v) acc[r][v] = splat_word(-Block::offset * sum);
-    }
-    const auto level = [&](int i, int v) {
-        return reinterpret_cast<Bytes>(Block::template level<group>(block, some * number + i, v));
-    };
-    const auto place = [](int i) { return 32 * group + 4 * (some * number + i); };
-    dot_words<Block::most, some>(level, place, x.q, acc);
-    for (int r = 0; r < ROWS; ++r) {
-        const float scale = x.scale[r][group], sum = scale * static_cast<float>(x.sum[r][group]);
-        for (int v = 0; v < panel_vectors; ++v) {
-            total[r][v] += to_floats(acc[r][v]) * (f.scale[PART][v] * scale);
-            if (Block::minima == 1) total[r][v] -= f.least[group][v] * sum; // with a single scale
+// For few rows, levels are unpacked in registers. A part of a block has a scale of its own. From group `of` on, this
+// takes part FIRST, and if there are two ways the next, whose levels are in the same words. Parts are added in order.
+template <class Block, int FIRST, int WAYS, int PARTS, int ROWS>
+[[gnu::always_inline]] inline void add_parts(const std::byte* block, int of, const Factors<PARTS>& f,
+                                             const Activations<ROWS>& x, floats (&total)[ROWS][panel_vectors]) {
+    constexpr int first = FIRST / Block::scales, number = FIRST % Block::scales, some = 8 / Block::scales; // words
+    constexpr int second = first + 1, sums = WAYS * panel_vectors;
+    Bytes acc[ROWS][sums];
+    const auto group = [&](int s) { return of + (s % WAYS == 0 ? first : second); };
+    for (int r = 0; r < ROWS; ++r)
+        for (int s = 0; s < sums; ++s) {
+            const int half = Block::scales == 1 ? x.sum[r][group(s)] : x.first_sum[r][group(s)];
+            acc[r][s] = splat_word(-Block::offset * (number == 0 ? half : x.sum[r][group(s)] - half));
         }
-    }
+    const auto level = [&](int i, int s) {
+        const int word = some * number + i, v = s / WAYS;
+        return reinterpret_cast<Bytes>(s % WAYS == 0 ? Block::template level<first>(block, of, word, v)
+                                                     : Block::template level<second>(block, of, word, v));
+    };
+    const auto place = [&](int i, int s) { return 32 * group(s) + 4 * (some * number + i); };
+    dot_words<Block::most, some>(level, place, x.q, acc);
+    for (int r = 0; r < ROWS; ++r)
+        for (int s = 0; s < sums; ++s) {
+            const int g = group(s), v = s / WAYS;
+            total[r][v] += to_floats(acc[r][s]) * (f.scale[Block::scales * g + number][v] * x.scale[r][g]);
+            if (Block::minima == 1) // with a single scale
+                total[r][v] -= f.least[g][v] * (x.scale[r][g] * static_cast<float>(x.sum[r][g]));
+        }
 }
 
 template <class Block, int ROWS>
@@ -162,14 +166,19 @@ inline int super_rows(int row, int rows, int k, const std::byte* w, const QuantR
         Activations<ROWS> at(x, row);
         const std::byte* block = w;
         for (int b = 0; b < k / 256; ++b, block += Block::bytes) {
-            constexpr int parts = 8 * Block::scales, lines = Block::bytes / 64;
+            constexpr int parts = 8 * Block::scales, ways = Block::scales == 1 && ROWS * panel_vectors <= 4 ? 2 : 1;
+            constexpr int some = Block::period * Block::scales / ways,
+                          lines = (Block::bytes / 64 * ways - 1) / parts + 1;
             Factors<parts> f;
             Block::factors(block, f);
-            each<0, parts>([&]<int PART>() { // few lines at a time: memory is read while the processor computes
-                constexpr int first = lines * PART / parts, last = lines * (PART + 1) / parts;
-                for (int i = first; i < last; ++i) __builtin_prefetch(block + blocks_ahead + 64 * i, 0, 2);
-                add_part<Block, PART>(block, f, at, total);
-            });
+            const std::byte* ahead = block + blocks_ahead;
+            for (int of = 0; of < Block::groups; of += Block::period)
+                each<0, some>([&]<int FIRST>() {
+#pragma GCC unroll 6
+                    for (int i = 0; i < lines; ++i) __builtin_prefetch(ahead + 64 * i, 0, 2);
+                    ahead += 64 * lines; // a few at a time: memory is read while the processor computes
+                    add_parts<Block, FIRST, ways>(block, of, f, at, total);
+                });
             at.advance();
         }
         for (int r = 0; r < ROWS; ++r) store_outputs(y + (row + r) * ldy, outputs, total[r]);

@@ -49,144 +49,85 @@ inline V at_once(V sum) {
     return sum;
 }
 
-// Sums of four products of bytes each, added to acc: weights [lanes][4] by the same four activations.
-// Exact: |w| <= 128 and |x| <= 127 overflow no step.
+// Bytes of all widths: ORDO_WIDE(name) is the instruction for vectors of this set.
 #if defined(__AVX512BW__)
 typedef __m512i Bytes; // [lanes][4], or as many 32-bit sums
-inline Bytes load_bytes(const std::byte* p) {
-    return _mm512_loadu_si512(p);
+#define ORDO_WIDE(name) _mm512_##name
+inline Bytes repeated(__m128i v) {
+    return _mm512_broadcast_i32x4(v);
 }
-inline Bytes nibbles(Bytes v, int shift) {
-    return _mm512_and_si512(_mm512_srli_epi16(v, static_cast<unsigned>(shift)), _mm512_set1_epi8(15));
-}
-inline Bytes look_up(const std::uint8_t (&table)[16], Bytes i) {
-    const __m128i sixteen = _mm_loadu_si128(reinterpret_cast<const __m128i*>(table));
-    return _mm512_shuffle_epi8(_mm512_broadcast_i32x4(sixteen), i);
-}
-inline Bytes splat_word(int s) {
-    return _mm512_set1_epi32(s);
-}
-inline floats to_floats(Bytes sums) {
-    return reinterpret_cast<floats>(_mm512_cvtepi32_ps(sums));
-}
-#if defined(__AVX512VNNI__)
-inline Bytes dot4_unsigned(Bytes acc, Bytes w, Bytes x) {
-    return _mm512_dpbusd_epi32(acc, w, x);
-}
-#else
-inline Bytes dot4_unsigned(Bytes acc, Bytes w, Bytes x) {
-    return at_once(_mm512_add_epi32(acc, _mm512_madd_epi16(_mm512_maddubs_epi16(w, x), _mm512_set1_epi16(1))));
-}
-inline Bytes minus_128(Bytes w) {
-    return _mm512_xor_si512(w, _mm512_set1_epi8(-128));
-}
-inline Bytes magnitude(Bytes w) {
-    return _mm512_abs_epi8(w);
-}
-inline Bytes with_sign(Bytes x, Bytes w) {
-    return _mm512_mask_sub_epi8(x, _mm512_movepi8_mask(w), _mm512_setzero_si512(), x);
-}
-#endif
 #elif defined(__AVX2__)
 typedef __m256i Bytes;
-inline Bytes load_bytes(const std::byte* p) {
-    return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
+#define ORDO_WIDE(name) _mm256_##name
+inline Bytes repeated(__m128i v) {
+    return _mm256_broadcastsi128_si256(v);
 }
-inline Bytes nibbles(Bytes v, int shift) {
-    return _mm256_and_si256(_mm256_srli_epi16(v, shift), _mm256_set1_epi8(15));
-}
-inline Bytes look_up(const std::uint8_t (&table)[16], Bytes i) {
-    const __m128i sixteen = _mm_loadu_si128(reinterpret_cast<const __m128i*>(table));
-    return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(sixteen), i);
-}
-inline Bytes splat_word(int s) {
-    return _mm256_set1_epi32(s);
-}
-inline floats to_floats(Bytes sums) {
-    return reinterpret_cast<floats>(_mm256_cvtepi32_ps(sums));
-}
-#if defined(__AVXVNNI__)
-inline Bytes dot4_unsigned(Bytes acc, Bytes w, Bytes x) {
-    return _mm256_dpbusd_avx_epi32(acc, w, x);
-}
-#else
-inline Bytes dot4_unsigned(Bytes acc, Bytes w, Bytes x) {
-    return at_once(_mm256_add_epi32(acc, _mm256_madd_epi16(_mm256_maddubs_epi16(w, x), _mm256_set1_epi16(1))));
-}
-inline Bytes minus_128(Bytes w) {
-    return _mm256_xor_si256(w, _mm256_set1_epi8(-128));
-}
-inline Bytes magnitude(Bytes w) {
-    return _mm256_abs_epi8(w);
-}
-inline Bytes with_sign(Bytes x, Bytes w) {
-    return _mm256_sign_epi8(x, w);
-}
-#endif
 #else
 typedef __m128i Bytes;
-inline Bytes load_bytes(const std::byte* p) {
-    return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
-}
-inline Bytes nibbles(Bytes v, int shift) {
-    return _mm_and_si128(_mm_srli_epi16(v, shift), _mm_set1_epi8(15));
-}
-inline Bytes look_up(const std::uint8_t (&table)[16], Bytes i) {
-    const __m128i sixteen = _mm_loadu_si128(reinterpret_cast<const __m128i*>(table));
-    return _mm_shuffle_epi8(sixteen, i);
-}
-inline Bytes splat_word(int s) {
-    return _mm_set1_epi32(s);
-}
-inline floats to_floats(Bytes sums) {
-    return reinterpret_cast<floats>(_mm_cvtepi32_ps(sums));
-}
-inline Bytes dot4_unsigned(Bytes acc, Bytes w, Bytes x) {
-    return at_once(_mm_add_epi32(acc, _mm_madd_epi16(_mm_maddubs_epi16(w, x), _mm_set1_epi16(1))));
-}
-inline Bytes minus_128(Bytes w) {
-    return _mm_xor_si128(w, _mm_set1_epi8(-128));
-}
-inline Bytes magnitude(Bytes w) {
-    return _mm_abs_epi8(w);
-}
-inline Bytes with_sign(Bytes x, Bytes w) {
-    return _mm_sign_epi8(x, w);
+#define ORDO_WIDE(name) _mm_##name
+inline Bytes repeated(__m128i v) {
+    return v;
 }
 #endif
 
-// Products of levels without VNNI. Two products of a few bits each and some of their sums fit 16 bits, and are added to
-// 32 bits together.
+inline Bytes load_bytes(const std::byte* p) {
+    typedef Bytes anywhere __attribute__((aligned(1)));
+    return *reinterpret_cast<const anywhere*>(p);
+}
+inline Bytes nibbles(Bytes v, int shift) {
+    return ORDO_WIDE(srli_epi16)(v, shift) & ORDO_WIDE(set1_epi8)(15);
+}
+inline Bytes look_up(const std::uint8_t (&table)[16], Bytes i) {
+    return ORDO_WIDE(shuffle_epi8)(repeated(_mm_loadu_si128(reinterpret_cast<const __m128i*>(table))), i);
+}
+inline Bytes splat_word(int s) {
+    return ORDO_WIDE(set1_epi32)(s);
+}
+inline floats to_floats(Bytes sums) {
+    return reinterpret_cast<floats>(ORDO_WIDE(cvtepi32_ps)(sums));
+}
+
+// dot4_unsigned adds sums of four products of bytes to acc: weights [lanes][4] by the same four activations. Exact: |w|
+// <= 128 and |x| <= 127 overflow no step. Without VNNI, two products of a few bits each and some of their sums fit 16
+// bits; ShortSums adds them to 32 bits together.
 #if defined(__AVX512VNNI__) || defined(__AVXVNNI__)
+inline Bytes dot4_unsigned(Bytes acc, Bytes w, Bytes x) {
+#if defined(__AVX512VNNI__)
+    return _mm512_dpbusd_epi32(acc, w, x);
+#else
+    return _mm256_dpbusd_avx_epi32(acc, w, x);
+#endif
+}
 struct ShortSums {
     static constexpr bool fit = false;
-};
-#elif defined(__AVX512BW__)
-struct ShortSums {
-    static constexpr bool fit = true;
-    static Bytes products(Bytes w, Bytes x) { return _mm512_maddubs_epi16(w, x); }
-    static Bytes add(Bytes a, Bytes b) { return at_once(_mm512_add_epi16(a, b)); }
-    static Bytes add_products(Bytes acc, Bytes a, Bytes b) {
-        return at_once(_mm512_add_epi32(acc, _mm512_madd_epi16(a, b)));
-    }
-};
-#elif defined(__AVX2__)
-struct ShortSums {
-    static constexpr bool fit = true;
-    static Bytes products(Bytes w, Bytes x) { return _mm256_maddubs_epi16(w, x); }
-    static Bytes add(Bytes a, Bytes b) { return at_once(_mm256_add_epi16(a, b)); }
-    static Bytes add_products(Bytes acc, Bytes a, Bytes b) {
-        return at_once(_mm256_add_epi32(acc, _mm256_madd_epi16(a, b)));
-    }
 };
 #else
 struct ShortSums {
     static constexpr bool fit = true;
-    static Bytes products(Bytes w, Bytes x) { return _mm_maddubs_epi16(w, x); }
-    static Bytes add(Bytes a, Bytes b) { return at_once(_mm_add_epi16(a, b)); }
-    static Bytes add_products(Bytes acc, Bytes a, Bytes b) { return at_once(_mm_add_epi32(acc, _mm_madd_epi16(a, b))); }
+    static Bytes products(Bytes w, Bytes x) { return ORDO_WIDE(maddubs_epi16)(w, x); }
+    static Bytes add(Bytes a, Bytes b) { return at_once(ORDO_WIDE(add_epi16)(a, b)); }
+    static Bytes add_products(Bytes acc, Bytes a, Bytes b) {
+        return at_once(ORDO_WIDE(add_epi32)(acc, ORDO_WIDE(madd_epi16)(a, b)));
+    }
 };
+inline Bytes dot4_unsigned(Bytes acc, Bytes w, Bytes x) {
+    return ShortSums::add_products(acc, ShortSums::products(w, x), splat_word(0x00010001));
+}
+inline Bytes minus_128(Bytes w) {
+    return w ^ ORDO_WIDE(set1_epi8)(-128);
+}
+inline Bytes magnitude(Bytes w) {
+    return ORDO_WIDE(abs_epi8)(w);
+}
+inline Bytes with_sign(Bytes x, Bytes w) {
+#if defined(__AVX512BW__)
+    return _mm512_mask_sub_epi8(x, _mm512_movepi8_mask(w), _mm512_setzero_si512(), x);
+#else
+    return ORDO_WIDE(sign_epi8)(x, w);
 #endif
+}
+#endif
+#undef ORDO_WIDE
 
 // A q8_0 weight is stored as the weight + 128. VNNI multiplies it unchanged, and 128 times the sum of the activations
 // is subtracted. Elsewhere two such products do not fit 16 bits, so |w| is multiplied with x that has w's sign.
