@@ -11,11 +11,77 @@
 namespace ordo {
 namespace {
 
+// nlohmann's lexer takes forty instructions for each byte. The header of a weight file is mostly one string, the
+// tokenizer. If such strings with plain escapes are at least half of a text, they are read here, and the lexer finds
+// empty ones in their place. The memory for this is less than the lexer's for such strings.
+struct LongStrings {
+    static constexpr std::size_t least = 4096; // bytes
+    explicit LongStrings(std::string_view text) {
+        if (text.size() < least) return;
+        std::size_t cut = 0;
+        for (std::size_t number = 0, begin = 0;; ++number) {
+            begin = text.find('"', begin);
+            std::size_t end = begin == text.npos ? text.size() : ++begin;
+            while (end < text.size() && text[end] != '"') end += text[end] == '\\' ? 2 : 1;
+            if (end >= text.size()) break;
+            if (end - begin >= least) {
+                values.push_back({number, begin - cut, end - begin});
+                cut += end - begin;
+            }
+            begin = end + 1;
+        }
+        if (cut < text.size() / 2 || !read(text, cut)) values.clear();
+    }
+
+    struct Value {
+        std::size_t number; // of the string in the text, keys included
+        std::size_t place;  // in `rest`, of what is missing
+        std::size_t bytes;
+        std::string text{};
+    };
+    std::vector<Value> values;
+    std::string rest;
+
+private:
+    // Whether the strings have no errors, and no characters by number.
+    bool read(std::string_view text, std::size_t cut) {
+        rest.reserve(text.size() - cut);
+        std::size_t from = 0;
+        for (Value& value : values) {
+            const std::size_t begin = from + value.place - rest.size(), end = begin + value.bytes;
+            rest.append(text, from, begin - from);
+            if (!unescape(text.substr(begin, value.bytes), value.text)) return false;
+            from = end;
+        }
+        rest.append(text, from);
+        return true;
+    }
+    static bool unescape(std::string_view from, std::string& to) {
+        constexpr std::string_view escapes = "\"\\/bfnrt", meanings = "\"\\/\b\f\n\r\t";
+        to.reserve(from.size());
+        for (std::size_t i = 0; i < from.size(); ++i) {
+            if (static_cast<unsigned char>(from[i]) < ' ') return false;
+            if (from[i] != '\\') {
+                to += from[i];
+                continue;
+            }
+            const auto which = escapes.find(from[++i]);
+            if (which == escapes.npos) return false;
+            to += meanings[which];
+        }
+        return true;
+    }
+};
+
 // Adds the limits to nlohmann's SAX interface, which keeps its own stack and does not recurse.
 class Guard final : public nlohmann::json_sax<nlohmann::json> {
 public:
     Guard(std::string_view text, std::string_view where, const JsonLimits& limits, JsonEvents& events)
-        : text_(text), where_(where), limits_(limits), events_(events) {}
+        : text_(text), where_(where), limits_(limits), events_(events), long_(text) {}
+    void read() {
+        const std::string_view text = long_.values.empty() ? text_ : long_.rest;
+        nlohmann::json::sax_parse(text.begin(), text.end(), this);
+    }
 
     bool null() override {
         events_.value(JsonValue());
@@ -25,7 +91,10 @@ public:
     bool number_integer(number_integer_t value) override { return scalar(value); }
     bool number_unsigned(number_unsigned_t value) override { return scalar(value); }
     bool number_float(number_float_t value, const string_t&) override { return scalar(value); }
-    bool string(string_t& value) override { return scalar(std::move(value)); }
+    bool string(string_t& value) override {
+        count(value);
+        return scalar(std::move(value));
+    }
     bool binary(binary_t&) override { fail(ErrorCode::model, where_, ": binary value in JSON"); }
 
     bool start_object(std::size_t) override {
@@ -34,6 +103,7 @@ public:
         return true;
     }
     bool key(string_t& name) override {
+        count(name);
         events_.key(std::move(name));
         return true;
     }
@@ -55,6 +125,8 @@ public:
 
     // The parser's text is "[json.exception.parse_error.101] parse error at line 1, column 2: ...".
     bool parse_error(std::size_t byte, const std::string&, const nlohmann::json::exception& error) override {
+        const std::size_t in_rest = byte;
+        for (const LongStrings::Value& value : long_.values) byte += value.place < in_rest ? value.bytes : 0;
         const std::string_view found = text_.substr(std::min(byte - std::min<std::size_t>(byte, 1), text_.size()));
         for (const std::string_view word : {"Infinity", "NaN"})
             if (found.starts_with(word))
@@ -66,6 +138,11 @@ public:
     }
 
 private:
+    void count(string_t& text) {
+        if (next_ < long_.values.size() && long_.values[next_].number == strings_)
+            text = std::move(long_.values[next_++].text);
+        ++strings_;
+    }
     void open() {
         if (++depth_ > limits_.depth) fail(ErrorCode::model, where_, ": JSON nested deeper than ", limits_.depth);
     }
@@ -78,6 +155,8 @@ private:
     std::string_view text_, where_;
     const JsonLimits& limits_;
     JsonEvents& events_;
+    LongStrings long_;
+    std::size_t strings_ = 0, next_ = 0; // so far; the next long one
     int depth_ = 0;
 };
 
@@ -164,8 +243,7 @@ void parse_json(std::string_view text, std::string_view where, const JsonLimits&
     // JSON allows no NUL anywhere, but nlohmann's lexer takes a NUL as the end of the text.
     if (const auto at = text.find('\0'); at != std::string_view::npos)
         fail(ErrorCode::model, where, ": invalid JSON at byte ", at, ": a NUL byte");
-    Guard guard(text, where, limits, events);
-    nlohmann::json::sax_parse(text.begin(), text.end(), &guard);
+    Guard(text, where, limits, events).read();
 }
 
 JsonValue parse_json(std::string_view text, std::string_view where, const JsonLimits& limits) {

@@ -26,8 +26,8 @@ inline Bytes splat_four(const signed char* p) {
     return splat_word(x);
 }
 
-// Products of WORDS words, level(g, v) for vector v of the sums, of four levels up to MOST. Such a word is multiplied
-// with the activations from place(g, v) on.
+// Products of WORDS words of four levels up to MOST: level(g, v) for vector v of the sums, times the activations from
+// place(g, v) on.
 template <int MOST, int WORDS, class Sums = ShortSums, int ROWS, int VECTORS, class Level, class Place>
 [[gnu::always_inline]] inline void dot_words(const Level& level, const Place& place,
                                              const signed char* const (&x)[ROWS], Bytes (&acc)[ROWS][VECTORS]) {

@@ -62,7 +62,7 @@ inline void unpack_super(const std::byte* block, int first, Unpacked& to) {
         });
 }
 
-// q4_K and q5_K: x = d s l - dmin m, s and m of six bits for each 32 weights.
+// q4_K and q5_K: x = d s l - dmin m, s and m of six bits for each 32 weights. Words hold levels of `period` groups.
 template <bool FIVE>
 struct K45Block {
     static constexpr int halves = 128, levels = FIVE ? 11 : 3, bytes = halves + 128 * (levels + 32);
@@ -176,7 +176,7 @@ inline int super_rows(int row, int rows, int k, const std::byte* w, const QuantR
                 each<0, some>([&]<int FIRST>() {
 #pragma GCC unroll 6
                     for (int i = 0; i < lines; ++i) __builtin_prefetch(ahead + 64 * i, 0, 2);
-                    ahead += 64 * lines; // a few at a time: memory is read while the processor computes
+                    ahead += 64 * lines; // a part at a time: memory is read while the processor computes
                     add_parts<Block, FIRST, ways>(block, of, f, at, total);
                 });
             at.advance();

@@ -49,7 +49,7 @@ inline V at_once(V sum) {
     return sum;
 }
 
-// Bytes of all widths: ORDO_WIDE(name) is the instruction for vectors of this set.
+// ORDO_WIDE(name): the intrinsic of that name for this set's width.
 #if defined(__AVX512BW__)
 typedef __m512i Bytes; // [lanes][4], or as many 32-bit sums
 #define ORDO_WIDE(name) _mm512_##name

@@ -84,45 +84,93 @@ void walk_of(const Walk& w) {
     if (w.n % 8 > 0 && w.scores) add_scores(w, w.n - w.n % 8, w.n % 8, sums);
 }
 
-// a: the gradient of the row after a step, then of the row before it.
+// a: the gradient of the row after a step, then of the row before it. Of two steps at once, the later one has x, b, d
+// and k, the earlier one y, and
+//   a' = a - b (a . x) x + d k,  a' . y = a . y - b (a . x) (x . y) + d (k . y) with the earlier step's d and k.
 template <int COUNT>
-void walk_backward_of(const Walk& w, const WalkGradient& g) {
-    const WalkVectors<COUNT> at(w.e);
-    floats a[at.most] = {}, dq[at.most] = {}, q[at.most];
-    for (int v = 0; v < at.count; ++v) q[v] = at.get(w.q, v);
-    for (int step = w.n - 1; step >= 0; --step) {
-        const float* after = w.rows + static_cast<std::ptrdiff_t>(step) * w.e;
-        const float *before = step > 0 ? after - w.e : w.q, *k = w.k + step * w.k_stride;
-        const float* x = w.token + step * w.token_stride;
-        float *dk = g.k + step * g.k_stride, *dx = g.token + step * g.token_stride;
-        const floats d = splat(w.scale * g.scores[step * w.direction]);
+struct WalkBackward {
+    struct Step {
+        const float *after, *before, *k, *x;
+        float *dk, *dx;
+        float b;
+        floats d; // of the key's product with the row
+    };
+    const Walk& w;
+    const WalkGradient& g;
+    const WalkVectors<COUNT> at{w.e};
+    floats a[WalkVectors<COUNT>::most] = {}, dq[WalkVectors<COUNT>::most] = {}, q[WalkVectors<COUNT>::most] = {};
+
+    Step step(int i) const {
+        const float* after = w.rows + static_cast<std::ptrdiff_t>(i) * w.e;
+        return {after,
+                i > 0 ? after - w.e : w.q,
+                w.k + i * w.k_stride,
+                w.token + i * w.token_stride,
+                g.k + i * g.k_stride,
+                g.token + i * g.token_stride,
+                w.factor ? w.factor[i * w.token_stride] : 0,
+                splat(w.scale * g.scores[i * w.direction])};
+    }
+    void score(const Step& s, int v) {
+        const floats dr = s.d * at.get(s.k, v);
+        a[v] += dr;
+        dq[v] -= dr;
+        at.add(s.dk, v, s.d * (at.get(s.after, v) - q[v]));
+    }
+    // by: b times the products of the row and of its gradient with x.
+    void move(const Step& s, int v, float by_row, float by_gradient) {
+        at.add(s.dx, v, -(by_gradient * at.get(s.before, v)) - by_row * a[v]);
+        a[v] -= by_gradient * at.get(s.x, v);
+    }
+    void two(int i) {
+        const Step s = step(i), t = step(i - 1);
+        floats rx{}, ry{}, ax{}, ay{}, xy{}, ky{};
         for (int v = 0; v < at.count; ++v) {
-            const floats dr = d * at.get(k, v);
-            a[v] += dr;
-            dq[v] -= dr;
-            at.add(dk, v, d * (at.get(after, v) - q[v]));
+            score(s, v);
+            const floats x = at.get(s.x, v), y = at.get(t.x, v);
+            rx += at.get(s.before, v) * x;
+            ry += at.get(t.before, v) * y;
+            ax += a[v] * x;
+            ay += a[v] * y;
+            xy += x * y;
+            ky += at.get(t.k, v) * y;
         }
-        if (!w.factor) {
-            for (int v = 0; v < at.count; ++v) {
-                at.add(dx, v, -(a[v] * at.get(before, v)));
-                a[v] -= a[v] * at.get(x, v);
-            }
-            continue;
-        }
-        floats rx{}, ax{};
+        alignas(64) float sums[8];
+        sum_each<8>({rx, ry, ax, ay, xy, ky}, sums);
+        const float of_x = sums[2], of_y = sums[3] - s.b * of_x * sums[4] + t.d[0] * sums[5];
+        g.factor[i * g.token_stride] -= sums[0] * of_x;
+        g.factor[(i - 1) * g.token_stride] -= sums[1] * of_y;
         for (int v = 0; v < at.count; ++v) {
-            rx += at.get(before, v) * at.get(x, v);
-            ax += a[v] * at.get(x, v);
-        }
-        const float b = w.factor[step * w.token_stride], row = sum(rx), gradient = sum(ax);
-        g.factor[step * g.token_stride] -= row * gradient;
-        for (int v = 0; v < at.count; ++v) {
-            at.add(dx, v, -b * gradient * at.get(before, v) - b * row * a[v]);
-            a[v] -= b * gradient * at.get(x, v);
+            move(s, v, s.b * sums[0], s.b * of_x);
+            score(t, v);
+            move(t, v, t.b * sums[1], t.b * of_y);
         }
     }
-    for (int v = 0; v < at.count; ++v) at.add(g.q, v, a[v] + dq[v]);
-}
+    void one(int i) {
+        const Step s = step(i);
+        floats rx{}, ax{};
+        for (int v = 0; v < at.count; ++v) {
+            score(s, v);
+            const floats x = at.get(s.x, v), before = at.get(s.before, v);
+            rx += before * x;
+            ax += a[v] * x;
+            if (w.factor) continue;
+            at.add(s.dx, v, -(a[v] * before));
+            a[v] -= a[v] * x;
+        }
+        if (!w.factor) return;
+        const float row = sum(rx), gradient = sum(ax);
+        g.factor[i * g.token_stride] -= row * gradient;
+        for (int v = 0; v < at.count; ++v) move(s, v, s.b * row, s.b * gradient);
+    }
+    void run() {
+        for (int v = 0; v < at.count; ++v) q[v] = at.get(w.q, v);
+        int i = w.n - 1;
+        for (; w.factor && i > 0; i -= 2) two(i);
+        for (; i >= 0; --i) one(i);
+        for (int v = 0; v < at.count; ++v) at.add(g.q, v, a[v] + dq[v]);
+    }
+};
 
 template <class Use>
 void with_walk_vectors(int e, const Use& use) {
@@ -136,7 +184,7 @@ void walk(const Walk& w) {
     with_walk_vectors(w.e, [&]<int COUNT>() { walk_of<COUNT>(w); });
 }
 void walk_backward(const Walk& w, const WalkGradient& g) {
-    with_walk_vectors(w.e, [&]<int COUNT>() { walk_backward_of<COUNT>(w, g); });
+    with_walk_vectors(w.e, [&]<int COUNT>() { WalkBackward<COUNT>{w, g}.run(); });
 }
 
 } // namespace

@@ -137,6 +137,37 @@ TEST(JsonParser, LongTokensStayShortInMessages) {
               "accepted");
 }
 
+// Strings of 4 KiB and more are not nlohmann's if they are half of the text.
+TEST(JsonParser, ReadsLongStringsLikeShortOnes) {
+    std::string escaped, meant;
+    for (int i = 0; i < 1000; ++i) escaped += R"(\"\\u\/\b\f\n\r\t\\)", meant += "\"\\u/\b\f\n\r\t\\";
+    const std::string lone(5000, 'x'),
+        start = "{\"" + escaped + "\": [\"a\", \"" + escaped + "\", \"b\", \"" + lone + "\"";
+    const auto check = [&](const std::string& also, const std::string& also_meant) {
+        const JsonValue value = parse_json(start + ", \"" + also + "\", \"c\", \"" + escaped + "\"], \"d\": 1}", "x");
+        const JsonValue::Array& items = get_array(value, meant, "x");
+        const std::string expected[] = {"a", meant, "b", lone, also_meant, "c", meant};
+        ASSERT_EQ(items.size(), std::size(expected));
+        for (std::size_t i = 0; i < items.size(); ++i) EXPECT_EQ(*items[i].string(), expected[i]) << i;
+        EXPECT_EQ(get_int(value, "d", "x", 0, 9), 1);
+    };
+    check("short", "short");
+    check(escaped + "y", meant + "y");
+    check(lone + R"(\u2665)", lone + "\u2665"); // all of them are nlohmann's
+    const auto refused_at = [](const std::string& before, const std::string& after) {
+        const std::string refusal = json_refusal(before + after), at = std::to_string(before.size() + 1);
+        EXPECT_NE(refusal.find("invalid JSON at byte " + at + ":"), std::string::npos) << refusal << ", not " << at;
+    };
+    refused_at(start + ",", "]}");
+    refused_at(start + ", ", "NaN, \"" + escaped + "\"]}");
+    refused_at("[", "} \"" + escaped + "\"]");
+    refused_at(start.substr(0, start.size() - 1), "\t\"]}"); // within a string
+    for (const char* end : {"\\x", "\\u12", "\\ud800", "\x1b", "\\"})
+        EXPECT_NE(json_refusal(start.substr(0, start.size() - 1) + end + "\"]}").find("invalid JSON at byte "),
+                  std::string::npos)
+            << end;
+}
+
 TEST(JsonParser, HandsOutEventsInOrder) {
     struct Log final : JsonEvents {
         void begin_object() override { text += '{'; }
