@@ -58,17 +58,17 @@ private:
     }
     static bool unescape(std::string_view from, std::string& to) {
         constexpr std::string_view escapes = "\"\\/bfnrt", meanings = "\"\\/\b\f\n\r\t";
+        bool control = false;
+        for (const char c : from) control |= static_cast<unsigned char>(c) < ' ';
+        if (control) return false;
         to.reserve(from.size());
-        for (std::size_t i = 0; i < from.size(); ++i) {
-            if (static_cast<unsigned char>(from[i]) < ' ') return false;
-            if (from[i] != '\\') {
-                to += from[i];
-                continue;
-            }
-            const auto which = escapes.find(from[++i]);
+        std::size_t i = 0;
+        for (std::size_t escape; (escape = from.find('\\', i)) != from.npos; i = escape + 2) {
+            const auto which = escapes.find(from[escape + 1]);
             if (which == escapes.npos) return false;
-            to += meanings[which];
+            to.append(from, i, escape - i) += meanings[which];
         }
+        to.append(from, i);
         return true;
     }
 };
