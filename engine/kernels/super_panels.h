@@ -143,8 +143,9 @@ template <class Block, int FIRST, int WAYS, int PARTS, int ROWS>
         }
     const auto level = [&](int i, int s) {
         const int word = some * number + i, v = s / WAYS;
-        return reinterpret_cast<Bytes>(s % WAYS == 0 ? Block::template level<first>(block, of, word, v)
-                                                     : Block::template level<second>(block, of, word, v));
+        if constexpr (WAYS == 2) // then `second` is a group of the block
+            if (s % WAYS == 1) return reinterpret_cast<Bytes>(Block::template level<second>(block, of, word, v));
+        return reinterpret_cast<Bytes>(Block::template level<first>(block, of, word, v));
     };
     const auto place = [&](int i, int s) { return 32 * group(s) + 4 * (some * number + i); };
     dot_words<Block::most, some>(level, place, x.q, acc);
