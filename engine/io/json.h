@@ -98,8 +98,8 @@ public:
 void parse_json(std::string_view text, std::string_view where, const JsonLimits& limits, JsonEvents& events);
 
 // Builds the tree from events. Of a duplicate key, the last one counts or none. It may take 60 MiB and twice the text.
-// Text, file and tree together then take at most 64 MiB and four times the file: a member of six bytes costs a hundred
-// in memory.
+// Text, file, tree and long strings then take at most 64 MiB and five times the file: a member of six bytes costs a
+// hundred in memory.
 class JsonTree final : public JsonEvents {
 public:
     JsonTree(std::string_view where, std::size_t text_bytes, bool repeats = false)

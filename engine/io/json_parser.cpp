@@ -11,9 +11,9 @@
 namespace ordo {
 namespace {
 
-// nlohmann's lexer takes forty instructions for each byte. The header of a weight file is mostly one string, the
-// tokenizer. If such strings with plain escapes are at least half of a text, they are read here, and the lexer finds
-// empty ones in their place. The memory for this is less than the lexer's for such strings.
+// The header of a weight file is mostly one string, the tokenizer, for each byte of which nlohmann's lexer takes about
+// eighty instructions. If such strings with plain escapes are at least half of a text, they are read here, and the
+// lexer finds empty ones in their place. `rest` and the values together take at most the size of the text.
 struct LongStrings {
     static constexpr std::size_t least = 4096; // bytes
     explicit LongStrings(std::string_view text) {
@@ -92,7 +92,7 @@ public:
     bool number_unsigned(number_unsigned_t value) override { return scalar(value); }
     bool number_float(number_float_t value, const string_t&) override { return scalar(value); }
     bool string(string_t& value) override {
-        count(value);
+        restore(value);
         return scalar(std::move(value));
     }
     bool binary(binary_t&) override { fail(ErrorCode::model, where_, ": binary value in JSON"); }
@@ -103,7 +103,7 @@ public:
         return true;
     }
     bool key(string_t& name) override {
-        count(name);
+        restore(name);
         events_.key(std::move(name));
         return true;
     }
@@ -138,7 +138,7 @@ public:
     }
 
 private:
-    void count(string_t& text) {
+    void restore(string_t& text) { // if it is a long one
         if (next_ < long_.values.size() && long_.values[next_].number == strings_)
             text = std::move(long_.values[next_++].text);
         ++strings_;

@@ -84,9 +84,9 @@ void walk_of(const Walk& w) {
     if (w.n % 8 > 0 && w.scores) add_scores(w, w.n - w.n % 8, w.n % 8, sums);
 }
 
-// a: the gradient of the row after a step, then of the row before it. Of two steps at once, the later one has x, b, d
-// and k, the earlier one y, and
-//   a' = a - b (a . x) x + d k,  a' . y = a . y - b (a . x) (x . y) + d (k . y) with the earlier step's d and k.
+// a: the gradient of the row after a step, then of the row before it. Of two steps at once, the later one has x and b,
+// the earlier one y, d and k, and a' follows a:
+//   a' = a - b (a . x) x + d k,  a' . y = a . y - b (a . x) (x . y) + d (k . y)
 template <int COUNT>
 struct WalkBackward {
     struct Step {
