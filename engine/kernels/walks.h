@@ -38,7 +38,8 @@ inline void add_scores(const Walk& w, int first, int n, const floats (&sums)[8])
 template <int COUNT>
 void walk_of(const Walk& w) {
     const WalkVectors<COUNT> at(w.e);
-    floats r[at.most], q[at.most], sums[8] = {};
+    floats r[at.most], q[at.most];
+    alignas(64) floats sums[8] = {};
     for (int v = 0; v < at.count; ++v) q[v] = r[v] = at.get(w.q, v);
     const auto score = [&](int step) {
         const float* k = w.k + step * w.k_stride;
@@ -135,8 +136,9 @@ struct WalkBackward {
             xy += x * y;
             ky += at.get(t.k, v) * y;
         }
+        alignas(64) const floats products[8] = {rx, ry, ax, ay, xy, ky};
         alignas(64) float sums[8];
-        sum_each<8>({rx, ry, ax, ay, xy, ky}, sums);
+        sum_each<8>(products, sums);
         const float of_x = sums[2], of_y = sums[3] - s.b * of_x * sums[4] + t.d[0] * sums[5];
         g.factor[i * g.token_stride] -= sums[0] * of_x;
         g.factor[(i - 1) * g.token_stride] -= sums[1] * of_y;
