@@ -204,7 +204,10 @@ template <int SCALES, int MINIMA, int MOST, int OFFSET>
                 unpacked_tile<ROWS, VECTORS, SCALES, MINIMA, MOST, OFFSET>(
                     v, block, groups, x, static_cast<std::ptrdiff_t>(from + row) * (x.cols / 32) + b, total + row);
     };
-    take.template operator()<tiles.quant_rows, tiles.quant_vectors>();
+    if constexpr (lanes == 8 && MOST > 0 && ShortSums::fit) // sums of both widths fill the registers: fewer totals
+        take.template operator()<2, panel_vectors>();
+    else
+        take.template operator()<tiles.quant_rows, tiles.quant_vectors>();
     take.template operator()<1, panel_vectors>();
 }
 

@@ -187,15 +187,20 @@ inline int super_rows(int row, int rows, int k, const std::byte* w, const QuantR
     return row;
 }
 
+// The number of rows from which on a block is unpacked to memory, once, and not in registers for each `whole_rows`.
+template <class Block>
+constexpr int many_rows = ShortSums::fit&& whole_rows <= 2 ? whole_rows + (Block::most == 15 ? 3 : 1)
+                                                           : rows_at_once / 2;
+
 template <class Block>
 void super_product(int rows, int outputs, int k, const std::byte* w, std::ptrdiff_t panel_bytes, const QuantRows& x,
                    float* y, std::ptrdiff_t ldy) {
-    if (rows >= rows_at_once / 2) return unpacked_product<Block>(rows, outputs, k, w, panel_bytes, x, y, ldy);
+    if (rows >= many_rows<Block>) return unpacked_product<Block>(rows, outputs, k, w, panel_bytes, x, y, ldy);
     for (int at = 0; at < outputs; at += panel_outputs, w += panel_bytes) {
         const int left = outputs - at < panel_outputs ? outputs - at : panel_outputs;
         int row = super_rows<Block, whole_rows>(0, rows, k, w, x, y + at, ldy, left);
-        if (whole_rows > 4) row = super_rows<Block, 4>(row, rows, k, w, x, y + at, ldy, left);
-        if (whole_rows > 2) row = super_rows<Block, 2>(row, rows, k, w, x, y + at, ldy, left);
+        if constexpr (whole_rows > 4) row = super_rows<Block, 4>(row, rows, k, w, x, y + at, ldy, left);
+        if constexpr (whole_rows > 2) row = super_rows<Block, 2>(row, rows, k, w, x, y + at, ldy, left);
         super_rows<Block, 1>(row, rows, k, w, x, y + at, ldy, left);
     }
 }
