@@ -135,9 +135,17 @@ struct Setting {
     int length = 0;         // of the session, in tokens
     std::string name;       // of the encoding
 
-    const Matrix& shared(const std::string& tensor) const { return tensors.at("encoding." + name + "." + tensor); }
-    const Matrix& of_layer(int layer, const std::string& tensor) const {
-        return shared("layers." + std::to_string(layer) + "." + tensor);
+    const Matrix& shared(std::string_view tensor) const { return find("", tensor); }
+    const Matrix& of_layer(int layer, std::string_view tensor) const {
+        return find("layers." + std::to_string(layer) + ".", tensor);
+    }
+
+private:
+    // Oracles ask for each pair of tokens: no memory is taken.
+    const Matrix& find(std::string_view of, std::string_view tensor) const {
+        thread_local std::string key;
+        key.assign("encoding.").append(name).append(".").append(of).append(tensor);
+        return tensors.at(key);
     }
 };
 

@@ -238,14 +238,14 @@ TEST_P(LongGradient, AgreesWithDifferencesOfTheOracle) {
         EXPECT_NEAR(loss, oracle_loss(b, encodings.spec(), tensors, oracles, batch), 1e-5);
 
         const reference::Tensors original = tensors;
-        for (std::uint64_t direction = 0; direction < 3; ++direction) {
+        for (int direction = 0; direction < gradient_directions(); ++direction) {
             reference::Tensors v = original;
             double square = 0, expected = 0;
             for (int i = 0; i < parameters.count(); ++i) {
                 std::vector<double>& values = v[parameters.specs()[i].name].values;
                 const float* g = parameters.grad(i).data;
                 for (std::size_t j = 0; j < values.size(); ++j) {
-                    const std::uint64_t draw = (direction * 100 + static_cast<std::uint64_t>(i)) * 10000 + j;
+                    const std::uint64_t draw = static_cast<std::uint64_t>(direction * 100 + i) * 10000 + j;
                     values[j] = direction == 0 ? static_cast<double>(g[j]) : random.normal(draw);
                     square += values[j] * values[j];
                     expected += values[j] * static_cast<double>(g[j]);
