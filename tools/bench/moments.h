@@ -36,7 +36,7 @@ OwnEncoding product_encoding(const Blueprint& blueprint, int tokens, CacheType t
 OwnEncoding sum_encoding(int tokens);
 
 // The same model with its encodings' calls timed; they are the calls of the engine's own pass. The model and the clock
-// must outlive the result. A sink has no time of its own, because its exponential is part of the softmax.
+// must outlive the result. A sink is not timed: its exponential is part of the softmax.
 Model timed(const Model& model, MomentClock& clock);
 // The same with another encoding in place of the model's.
 Model timed(const Model& model, OwnEncoding encoding, MomentClock& clock);

@@ -14,7 +14,8 @@ constexpr std::size_t most_named_points = 24; // above this number, overlapping 
 
 class MapPlot {
 public:
-    MapPlot(const Picture& picture, const HeatMap& map) : map_(map), range_(value_range(map)), frame_{picture, {}, {}} {
+    MapPlot(const Picture& picture, const HeatMap& map)
+        : map_(map), range_(value_range(map)), frame_{picture.x_label, picture.y_label} {
         if (!(range_.high > range_.low)) range_ = {range_.low - 0.5, range_.high + 0.5}; // a map of one value
         const auto rows = static_cast<double>(map.values.size()), columns = static_cast<double>(map.values[0].size());
         frame_.x.ticks = map.x_names.empty() ? ticks_of_cells(0, columns) : ticks_of_names(map.x_names);
@@ -24,7 +25,7 @@ public:
         if (map.square) frame_.make_square(columns, rows);
         frame_.x.range = {-0.5, columns - 0.5}, frame_.y.range = {rows - 0.5, -0.5};
     }
-    double height() const { return frame_.height; }
+    const Frame& frame() const { return frame_; }
     std::string drawn() const { return cells() + numbers() + frame_.drawn(false) + scale(); }
 
 private:
@@ -111,7 +112,7 @@ using Style = Series::Style;
 class CurvePlot {
 public:
     CurvePlot(const Picture& picture, const Curves& curves)
-        : curves_(curves), looks_(looks_of(curves)), frame_{picture, {}, {}} {
+        : curves_(curves), looks_(looks_of(curves)), frame_{picture.x_label, picture.y_label} {
         auto [x, y] = axes_of(curves);
         const auto pad = [](Range& range, double by) { range = {range.low - by, range.high + by}; };
         const auto marked = [](const Series& series) { return series.style != Style::line; };
@@ -119,33 +120,37 @@ public:
         pad(x, !curves.x_names.empty()                      ? 0.5
                : std::ranges::any_of(curves.series, marked) ? 0.02 * (x.high - x.low) // else they would be cut in half
                                                             : 0);
-        frame_.x.ticks = x_ticks(x), frame_.y.ticks = ticks_of(y, curves.log_y, 6);
+        frame_.x.ticks = x_ticks(x), frame_.y.ticks = ticks_of(y, curves.log_y, rows_ ? 4 : 6);
+        if (rows_) std::swap(frame_.x, frame_.y), std::swap(frame_.x_label, frame_.y_label);
+        if (!curves.square) frame_.width = 480; // legible on a phone
         make_key();
         double column = 1; // the width of a column of the key
         for (const auto& [label, sample] : key_) column = std::max(column, 62 + breadth(label));
-        key_columns_ = std::max<std::size_t>(1, static_cast<std::size_t>((width - 30) / column));
+        key_columns_ = std::max<std::size_t>(1, static_cast<std::size_t>((frame_.width - 30) / column));
         const double rows = std::ceil(static_cast<double>(key_.size()) / static_cast<double>(key_columns_));
         frame_.key = rows == 0 ? 0 : key_step * rows + 8;
         const auto named = [](const Series& series) { return !series.names.empty(); };
         frame_.place(30, curves.square && std::ranges::any_of(curves.series, named)); // names need height
         if (curves.square) frame_.make_square(1, 1);
-        frame_.x.range = x, frame_.y.range = y;
+        frame_.x.range = rows_ ? y : x, frame_.y.range = rows_ ? Range{x.high, x.low} : y;
     }
-    double height() const { return frame_.height; }
+    const Frame& frame() const { return frame_; }
     std::string drawn() const {
         std::string out = frame_.drawn(true);
         for (std::size_t i = 0; i < looks_.size(); ++i) out += intervals(curves_.series[i], looks_[i]);
         for (std::size_t i = 0; i < curves_.references.size(); ++i)
-            if (const double y = at_y(curves_.references[i].y); std::isfinite(y))
-                out += line(frame_.x.from, y, frame_.x.to, y, stroke(grey(i)));
+            if (const double at = at_y(curves_.references[i].y); std::isfinite(at))
+                out += rows_ ? line(at, frame_.y.from, at, frame_.y.to, stroke(grey(i)))
+                             : line(frame_.x.from, at, frame_.x.to, at, stroke(grey(i)));
         for (std::size_t i = 0; i < looks_.size(); ++i) out += series(curves_.series[i], looks_[i]);
         return out + names() + key();
     }
 
 private:
     static Look grey(std::size_t reference) { return {{0x88, 0x88, 0x88}, 0, 1 + static_cast<int>(reference)}; }
-    double at_x(double x) const { return frame_.x.at(curves_.on_x(x)); }
-    double at_y(double y) const { return frame_.y.at(curves_.on_y(y)); }
+    // On the axes of x and y, which change places if names are rows.
+    double at_x(double x) const { return (rows_ ? frame_.y : frame_.x).at(curves_.on_x(x)); }
+    double at_y(double y) const { return (rows_ ? frame_.x : frame_.y).at(curves_.on_y(y)); }
 
     // On a logarithmic axis, each of a few measured values with enough space before the next.
     std::vector<Tick> x_ticks(const Range& range) const {
@@ -154,7 +159,7 @@ private:
         const std::vector<double> measured = curves_.log_x ? measured_x(curves_) : std::vector<double>{};
         for (auto x = measured.rbegin(); x != measured.rend(); ++x)
             if (const double at = std::log10(*x);
-                *x > 0 && (ticks.empty() || ticks.back().at - at > 0.07 * (range.high - range.low)))
+                *x > 0 && (ticks.empty() || ticks.back().at - at > 0.1 * (range.high - range.low)))
                 ticks.push_back({at, axis_text(*x)});
         return ticks.empty() ? ticks_of(range, curves_.log_x, 7) : ticks;
     }
@@ -170,7 +175,8 @@ private:
         for (std::size_t i = 0; i < looks_.size() && key_.empty(); ++i)
             if (const Series& one = curves_.series[i]; !one.low.empty())
                 key_.emplace_back(curves_.interval, one.style == Style::points
-                                                        ? line(15, -7, 15, 7, stroke(looks_[i]))
+                                                        ? rows_ ? line(5, 0, 25, 0, stroke(looks_[i]))
+                                                                : line(15, -7, 15, 7, stroke(looks_[i]))
                                                         : rectangle(0, -6, 30, 12, band(looks_[i])));
         for (std::size_t i = 0; i < looks_.size(); ++i)
             if (const Series& one = curves_.series[i]; !one.label.empty() && !named_by_axis(one)) {
@@ -185,7 +191,7 @@ private:
     // Under the plot, in columns from left to right.
     std::string key() const {
         std::string out;
-        const double column = (width - 30) / static_cast<double>(key_columns_);
+        const double column = (frame_.width - 30) / static_cast<double>(key_columns_);
         for (std::size_t i = 0; i < key_.size(); ++i)
             out += joined("<g transform=\"translate(", px(20 + column * static_cast<double>(i % key_columns_)), " ",
                           px(frame_.height - frame_.key + key_step * static_cast<double>(i / key_columns_) + 8), ")\">",
@@ -204,7 +210,8 @@ private:
                 if (!there.empty()) out += path("M" + there.substr(1) + back + "z", band(look));
                 there.clear(), back.clear();
             } else if (one.style == Style::points) {
-                out += line(x, low, x, high, stroke({look.color, 0, 0}));
+                out += rows_ ? line(low, x, high, x, stroke({look.color, 0, 0}))
+                             : line(x, low, x, high, stroke({look.color, 0, 0}));
             } else {
                 there += joined("L", px(x), " ", px(high));
                 back.insert(0, joined("L", px(x), " ", px(low)));
@@ -232,7 +239,7 @@ private:
                 continue;
             }
             if (one.style == Style::points || one.style == Style::line_points)
-                marks += mark(x, y, look, one.names.empty() ? 4.5 : 3);
+                marks += mark(rows_ ? y : x, rows_ ? x : y, look, one.names.empty() ? 4.5 : 3);
             d += gap ? "M" + at : one.style == Style::steps ? joined("H", px(x), "V", px(y)) : "L" + at;
             gap = false;
         }
@@ -272,6 +279,9 @@ private:
 
     const Curves& curves_;
     std::vector<Look> looks_;
+    // Many names have a row each, as in a terminal.
+    const bool rows_ = curves_.x_names.size() > 12 &&
+                       std::ranges::all_of(curves_.series, [](const Series& s) { return s.style == Style::points; });
     static constexpr double key_step = 20;
     std::vector<std::pair<std::string, std::string>> key_;
     std::size_t key_columns_ = 1;
@@ -288,10 +298,11 @@ svg [fill="#555555"] { fill: #aaaaaa }
 })";
 
 std::string whole(const Picture& picture, const auto& plot) {
-    return joined("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"", px(width), "\" viewBox=\"0 0 ", px(width), " ",
-                  px(plot.height()), "\" font-family=\"sans-serif\" role=\"img\">\n<title>",
+    const Frame& frame = plot.frame();
+    return joined("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"", px(frame.width), "\" viewBox=\"0 0 ",
+                  px(frame.width), " ", px(frame.height), "\" font-family=\"sans-serif\" role=\"img\">\n<title>",
                   escaped_html(axes_text(picture)), "</title>\n<style>", dark_theme, "</style>\n",
-                  rectangle(0, 0, width, plot.height(), "fill=\"#ffffff\""), plot.drawn(), "</svg>\n");
+                  rectangle(0, 0, frame.width, frame.height, "fill=\"#ffffff\""), plot.drawn(), "</svg>\n");
 }
 
 } // namespace

@@ -10,7 +10,7 @@
 
 namespace ordo::lab::svg {
 
-inline constexpr double width = 720, small = 13; // small: of letters
+inline constexpr double small = 13; // letters
 inline const std::string light = "stroke=\"#dddddd\"", dark = "stroke=\"#444444\"";
 
 inline std::string px(double value) {
@@ -109,12 +109,12 @@ inline std::vector<Tick> ticks_of_names(const std::vector<std::string>& names) {
 
 // The plot between its axes. `right` pixels remain at its right for a scale.
 struct Frame {
-    const Picture& picture;
-    Axis x, y;
-    double height = 460, below = 24; // below: of the numbers under the plot
-    double key = 0;                  // the height of a key under everything
-    double letters = small;          // of names under the plot
-    std::string remark = {};         // under the label of x
+    std::string x_label, y_label;
+    Axis x = {}, y = {};
+    double width = 720, height = 460, below = 24; // below: of the numbers under the plot
+    double key = 0;                               // the height of a key under everything
+    double letters = small;                       // of names under the plot
+    std::string remark = {};                      // under the label of x
 
     void place(double right, bool high) {
         const bool upright = is_upright(right);
@@ -135,6 +135,7 @@ struct Frame {
     std::string drawn(bool grid) const {
         const double middle = (x.from + x.to) / 2, label = y.from + below + 16;
         const bool upright = below > 24;
+        const double label_size = 15 * std::min(1.0, (width - 8) / breadth(x_label, 15));
         std::string lines, out;
         for (const Tick& tick : x.ticks) {
             const double at = x.at(tick.at);
@@ -149,9 +150,10 @@ struct Frame {
             out += line(x.from - 5, at, x.from, at, dark) + written(x.from - 9, at, tick.text, {small, "end"});
         }
         return lines + out + line(x.from, y.from, x.to, y.from, dark) + line(x.from, y.from, x.from, y.to, dark) +
-               written(middle, label, picture.x_label) + written(middle, label + 20, remark) +
-               written(16, std::max((y.from + y.to) / 2, breadth(picture.y_label, 15) / 2 + 4), picture.y_label,
-                       {.turn = -90});
+               written(std::min(middle, std::max(width / 2, width - 4 - breadth(x_label, label_size) / 2)), label,
+                       x_label, {.size = label_size}) +
+               written(middle, label + 20, remark) +
+               written(16, std::max((y.from + y.to) / 2, breadth(y_label, 15) / 2 + 4), y_label, {.turn = -90});
     }
 
 private:

@@ -95,12 +95,13 @@ Result run(const Request&) {
         }
         const std::string differ =
             listed(" These are better: ", better, ".") + listed(" These are worse: ", worse, ".");
+        const auto [least, most] = std::ranges::minmax_element(all, {}, &Asked::more_at_4x);
         append(result.answer,
-               told("For {}, {} to {} instead of 10,000 {}.{} At 4 times the trained length, its last tokens lose {} "
-                    "nats more with 10,000, and {} more with {}.",
+               told("For {}, {} to {} instead of 10,000 {}.{} At 4 times the trained length, its last tokens cost {} "
+                    "nats more with 10,000, and {} to {} over all bases (not tested).",
                     encoding, base_text(all.front().x), base_text(all.back().x),
                     differ.empty() ? "changes the loss by no more than chance could" : "changes the loss", differ,
-                    figure(usual->more_at_4x(), 2), figure(all.back().more_at_4x(), 2), base_text(all.back().x)),
+                    figure(usual->more_at_4x(), 2), figure(least->more_at_4x(), 2), figure(most->more_at_4x(), 2)),
                " ");
     }
     result.notes = {note, "The base sets how slow the slowest pair is: it turns once in 2 pi base^(1 - 2/d) positions, "
@@ -158,8 +159,9 @@ Result run_concat(const Request&) {
         "If positions are added, the word can use all columns. If they are concatenated, they have columns of their "
         "own. At equal width, this changes the loss {}.",
         told_of);
-    result.pictures = {
-        {"losses", "Loss with positions in columns of their own", "columns for positions", "nats per token", curves}};
+    if (curve.x.size() > 1)
+        result.pictures = {{"losses", "Loss with positions in columns of their own", "columns for positions",
+                            "nats per token", curves}};
     result.tables = {
         {"columns", "Sinusoidal positions added to all columns, or alone in the last", std::move(figures)}};
     return result;

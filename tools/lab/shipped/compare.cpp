@@ -59,7 +59,7 @@ std::vector<Group> judge_all(std::vector<Group> groups, const std::string& held,
     std::vector<Group> others = take_others(groups);
     for (std::vector<Group>* some : {&groups, &others}) {
         name_groups(*some);
-        std::ranges::stable_sort(*some, {}, &Group::loss); // the best first
+        std::ranges::stable_sort(*some, {}, &Group::loss); // the lowest loss first
     }
     judge(groups, held, request.quick ? 100 : 1000, result);
     show_others(groups, others, result);

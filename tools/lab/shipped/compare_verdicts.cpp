@@ -137,7 +137,7 @@ void add_ranking(Result& result, const std::vector<Group>& groups, const Compari
             if (judged.group == i) add(groups[i].name, judged.difference.mean, judged.half);
     }
     result.pictures.push_back({"ranking", told("Loss on {}, compared with no encoding", held),
-                               "encoding, the best first", "nats per token more than without an encoding",
+                               "encoding, the lowest loss first", "nats per token more than without an encoding",
                                std::move(curves)});
 }
 

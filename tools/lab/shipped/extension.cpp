@@ -125,7 +125,7 @@ void judge(const std::vector<Extension>& all, Result& result) {
     expectations.write_to(result);
 }
 
-// The methods at a length, the best first.
+// The methods at a length, the lowest perplexity first.
 std::string ranking_of(const Extension& one, int multiple) {
     Vector means;
     for (std::size_t m = 0; m < std::size(methods); ++m) means.push_back(last_of(one, m, multiple).mean());

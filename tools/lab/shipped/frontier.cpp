@@ -89,11 +89,12 @@ void show_frontier(std::span<const Extrapolation> all, bool chosen, Result& resu
                                     longest, trained, or_none(flat)),
                                "window in tokens", told("nats per token more than none at {}", trained),
                                std::move(curves)});
-    result.tables.push_back({"frontier-lengths",
-                             told("Nats per token of the last tokens, less those of none at {}, and half of the 95 % "
-                                  "interval over documents, and over seeds where there are several",
-                                  trained),
-                             std::move(table)});
+    result.tables.push_back(
+        {"frontier-lengths",
+         told("Nats per token of the last tokens, less those of none at {}, and half the width of the 95 % "
+              "interval over documents, and over seeds where there are several",
+              trained),
+         std::move(table)});
 }
 
 } // namespace ordo::lab

@@ -138,7 +138,8 @@ Result run(const Request& request) {
         "good the other is: that takes training with it.",
         "sinusoidal multiplies the embeddings by sqrt(d) before it adds its waves, so weights trained with it "
         "have small embeddings, and the other encodings do not scale them up.",
-        text("Text: ", held.name, ", windows of the trained length; half: of the 95 % interval over documents.")};
+        text("Text: ", held.name,
+             ", windows of the trained length; half: half the width of the 95 % interval over documents.")};
     const std::string best = text(swaps.best_as_trained, " of ", models.size(),
                                   " weights (rows) have their smallest loss with their own encoding (columns)");
     result.tables.push_back({"matrix", best + ": nats per token", matrix_of(swaps.map)});

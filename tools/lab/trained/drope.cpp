@@ -172,9 +172,9 @@ Result run(const Request& request) {
     };
     Result result;
     result.answer = told("After {} tokens more without the encoding, the last tokens of a window cost this much more "
-                         "than those of other weights, in nats: {}, {}, {}, {}.{}",
-                         study.most, against(kept, 1), against(never, 1), against(yarn, 4), against(yarn, 8),
-                         request.quick ? " That is too little training for an answer." : "");
+                         "than those of other weights, in nats: {}, {}, {}, {}.",
+                         study.most, against(kept, 1), against(never, 1), against(yarn, 4), against(yarn, 8));
+    if (request.quick) result.answer = told("{} tokens are too little training for an answer.", study.most);
     if (const auto times = study.most / study.text; times > 1)
         append(result.answer,
                told("The text has {} tokens and was read {} times, so all weights know it by heart; --corpus names a "
@@ -188,7 +188,7 @@ Result run(const Request& request) {
             "Text: {}. Rate and optimiser are those of the first training; warm-up of a tenth, cosine to a tenth. yarn "
             "has the factor of the length.",
             printable(study.corpus.filename().string())),
-        "half is half of the 95 % interval over the rope files, or over documents if there is one."};
+        "half is half the width of the 95 % interval over the rope files, or over documents if there is one."};
     return result;
 }
 

@@ -76,7 +76,7 @@ Result run(const Request& request) {
                               fixed_text(100 * share(e, 0).mean, 0), fixed_text(100 * share(e, 1).mean, 0)));
     Result result;
     result.answer =
-        told("They work at one length at best. Small models learn to repeat the letter {} places before. These shares "
+        told("Small models learn to repeat the letter {} places before. These shares "
              "are right, first at the trained length and then in the second half of texts twice as long (guessing: "
              "{} %): {}. The integer grows beyond all that training saw, the step of a fraction depends on the "
              "length, and digits flip all at once.",

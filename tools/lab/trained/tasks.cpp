@@ -87,7 +87,7 @@ Result result_of_tasks(const TaskPlan& plan, const AllRuns& all) {
     }
     result.answer =
         told("{} of {} models solved their task at the trained length. At {} times the length, these shares of "
-             "their symbols are right: {}.",
+             "their symbols are right (means over seeds, without a test): {}.",
              solved, models, tools::number_text(plan.times.back()), best);
     result.tables.push_back(std::move(summary));
     result.expected = expected_of_tasks();

@@ -77,10 +77,12 @@ Result run(const Request& request) {
     const Verdict first = study.less(short_alibi, long_sinusoidal);
     Result result;
     result.answer = told(
-        "In windows of twice its trained length, {} tokens costs {} nats a letter, and {} costs {}. {} Of {} "
+        "In windows of twice its trained length, {} tokens costs {} nats a letter, and {} costs {} (guessing: {}). {} "
+        "Of {} "
         "comparisons, {} seeds decide {} (5 % each, without correction). A step of training takes {} ms in place "
         "of {}.",
         plan.name(short_alibi), mean(short_alibi), plan.name(long_sinusoidal), mean(long_sinusoidal),
+        figure(std::log(plan.source.vocabulary())),
         first == Verdict::untested ? "This run trains too little to compare them."
         : first == Verdict::held   ? "So ALiBi on short texts is better."
         : first == Verdict::missed ? "So ALiBi on short texts is worse."
