@@ -230,7 +230,7 @@ ok "and no variants" [ "$(grep -c 'keep=' "$scratch/README.md")" -eq 0 ]
 ok "and no others" [ "$(grep -c '(engine/encoding/' "$scratch/README.md")" -eq 8 ]
 said() { tr -s '\n ' '  ' <"$all" | grep -q "$1"; } # ignores line breaks
 ok "the budget of the seeds" said ' mean of 3 runs of 1.2 million tokens[.] '
-ok "the processor of the mark" said ' †: some runs are of another kind (Old CPU)[.]'
+ok "the processor of the mark" said ' †: some runs were trained on other processors (Old CPU)[.]'
 ok "the number of comparisons" said ' ± is a 95 % interval over seeds and documents, for all 5 at once[.]'
 ok "the encodings that can be the best" said ' [*][*]The best[*][*] there is one of rope, sink+rope (95 %)[.]'
 ok "the shipped text" said ' on .heldout-2.txt.(../../weights/heldout-2.txt), minus 4.500; up to 2 runs[.]'

@@ -94,7 +94,7 @@ function elsewhere(types,    n, i, part, mark) {
 function side(mean, half) { return column(half) == "" ? 0 : column(mean) - column(half) > 0 ? 1 : column(mean) + column(half) < 0 ? -1 : 0 }
 
 function away(rows) { # what the marks in the rows mean
-    return (index(rows, "†") ? " †: some runs are of another kind (" there ")." : "") (index(rows, "‡") ? " ‡: 1 run." : "")
+    return (index(rows, "†") ? " †: some runs were trained on other processors (" there ")." : "") (index(rows, "‡") ? " ‡: 1 run." : "")
 }
 
 FNR == 1 {
@@ -190,10 +190,10 @@ END {
             (seeds > 1 ? "± is a 95 % interval over seeds and documents, for all " compared " at once." : \
             "The spread between runs is not known.") away(every))
         about = fold("- **Loss**: nats per token minus the " sprintf("%.3f", none) " of `none`, after the same " budget \
-            "; ± is a 95 % interval." away(some) " **Cost**: the share of a prompt'"'"'s time.")
+            "; ± is a 95 % interval." away(some) " **Cost**: time added to a prompt'"'"'s.")
         for (i = 1; i <= best_rows; ++i) { split(bests[i], part, SUBSEP); last_best = shown_as(part[1], part[2]); if (i == 1) first_best = last_best; best = listed(best, last_best) }
         if (best != "") notes = notes "\n" fold("- **The best** there is " (best_rows > 1 ? "one of " : "") best " (95 %).")
-        if (best != "") about = about "\n" fold("- **The best** is " (best_rows > 3 ? "one of " best_rows " encodings: the lowest loss has `" first_best "`, the highest `" last_best "`" : (best_rows > 1 ? "one of " : "") best) " (95 %).")
+        if (best != "") about = about "\n" fold("- **The best** is " (best_rows > 3 ? "one of " best_rows " encodings, by loss from `" first_best "` to `" last_best "`" : (best_rows > 1 ? "one of " : "") best) " (95 %).")
     }
     if (on_none != "")
         notes = notes "\n" fold("- **Loss, shipped text**: on [heldout-2.txt](../../weights/heldout-2.txt), minus " sprintf("%.3f", on_none) \
@@ -204,7 +204,7 @@ END {
             (behind == "" ? "" : (ahead == "" ? " " : ", and ") behind " behind" (ahead == "" ? " `none`" : " it")) \
             ", beyond chance on each" (rate == "" ? "" : ", at rate " rate) ".")
     if (cpu)
-        notes = notes "\n- **Cost**: the time of the encoding as a share of a pass over " prompt " tokens (" cpu ")."
+        notes = notes "\n" fold("- **Cost**: the time of the encoding, in % of that of a pass without one, over " prompt " tokens (" cpu "). That of a sink is part of the softmax, and not counted.")
     print notes
     if (about != "") print "\n" about >short
 }' "$scratch/seeds.csv" "$scratch/seeds-runs.csv" "$scratch/heldout-2-losses.csv" "$scratch/encodings.csv" "$scratch/registered.csv" >"$scratch/table"
