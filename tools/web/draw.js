@@ -124,14 +124,12 @@ export function curves(canvas, lines, x_title, y_title, { height = 320, mark } =
     pen.fillRect(x(mark), top, 1.5, height - top - 44);
     pen.fillText(`trained on ${mark} tokens`, x(mark), 12);
   }
-  for (const { points, tint, width: lineWidth = 2, alpha: globalAlpha = 1, dots, dash = [], name } of lines) {
+  for (const { points, tint, width: lineWidth = 2, alpha: globalAlpha = 1, dots, name } of lines) {
     const shown = points.filter(([, v]) => Number.isFinite(v)).map(([px, py]) => [x(px), y(py)]);
     Object.assign(pen, { strokeStyle: tint, fillStyle: tint, lineWidth, globalAlpha, lineJoin: 'round' });
     pen.beginPath();
     for (const point of shown) pen.lineTo(...point);
-    pen.setLineDash(dash);
     pen.stroke();
-    pen.setLineDash([]);
     if (dots) for (const [px, py] of shown) pen.fillRect(px - 2.5, py - 2.5, 5, 5);
     if (name) names.push([shown.at(-1)[1], name, tint]);
   }

@@ -14,8 +14,19 @@ const places = { positions: 'by giving the words positions of its own',
 const hidden = new Set(['width', 'pairing', 'interleaved', 'original', 'offset', 'attention', 'count', 'length',
   'beta-fast', 'beta-slow', 'extrapolation', 'truncate', 'low', 'high', 'short', 'long', 'factors', 'columns',
   'path:rank', 'path:kernel', 'selective-rope:kernel', 'abacus:first', 'abacus:last']);
-// What the numbers of a table do to a text. first(column): a number of the first row.
+// What the numbers of a table do to a text, besides what their picture says. first(column): a number of the first row;
+// at(row, column).
 const effects = {
+  sinusoidal: () => 'A word gets the row of its position. The model can hardly tell positions with like rows apart.',
+  abacus: () => 'A digit gets the row of its place in its number, counted from its first digit. Other words get row 0.',
+  'stick-breaking': (first, at, rows) => `Among words of score 0, the nearest gets ${percent(at(1, 1))} of the ` +
+    `weight and the next ${percent(at(2, 1))}. Beyond ${range(rows).findLastIndex((row) => at(row, 1) >= 0.01)} words, ` +
+    'none gets 1 %.',
+  'rotate-stretch': (first, at) => `Words ${number(2 * Math.PI / at(1, 1))} positions apart get the same angle, and ` +
+    'differ in length alone.',
+  pope: () => 'A trained shift moves the distance at which each pair’s score is largest. The pictures leave it out.',
+  'selective-rope': (first, at, rows) => 'The words decide the angles. The last pair rotates at ' +
+    `${percent(at(rows - 1, 1) / at(0, 1))} of the speed of pair 0.`,
   forget: (first) => `Without an input, head 1 keeps ${percent(first('gate'))} of a word’s weight for each word ` +
     'further back.',
   sink: (first) => `In head 1, nothing gets the weight of ${number(Math.exp(first('logit')), 2)} words of score 0.`,
@@ -123,6 +134,9 @@ async function draw_rotation(table, request) { // position, pair, angle, cos, si
   picture('cosines', {}, (canvas) =>
     heat(canvas, rows, pairs, (r, k) => value(r, k, 'cos'), diverging(1), 'pair', 'position'));
   if (about.name === 'rope') await draw_scalings(request);
+  const far = Math.min(16, rows - 1);
+  return `A score at distance 1 is ${number(100 * score(1))} % of that at distance 0, if the query equals the key. ` +
+    `At distance ${far} it is ${number(100 * score(far))} %.`;
 }
 
 async function draw_bias(table, request) {
@@ -135,6 +149,9 @@ async function draw_bias(table, request) {
     curves(canvas, heads.map((head) => line(head, tint)), 'distance in positions', 'added to the score'));
   picture('map', { head: request.head + 1 }, (canvas) =>
     heat(canvas, rows, rows, masked, diverging(most), 'key', 'query', { height: Math.min(440, canvas.clientWidth) }));
+  const far = Math.min(16, rows - 1), kept = (d) => percent(Math.exp(at(far, far - d) - at(far, far)));
+  return `In head ${request.head + 1}, a word 1 position back gets ${kept(1)} of the weight of the word itself, if ` +
+    `their scores are equal. A word ${far} positions back gets ${kept(far)}.`;
 }
 
 function draw_rows(table) { // a row for each position, or for each distance
@@ -149,6 +166,12 @@ function draw_rows(table) { // a row for each position, or for each distance
     heat(canvas, rows, cols, value, diverging(most), 'column', axis, { height: 380, first }));
   picture('columns', { some: some.join(', ') }, (canvas, tint) =>
     curves(canvas, some.map((col, i) => line(col, i, tint)), axis, 'value', { height: 380 }));
+  const dot = (a, b) => range(cols).reduce((sum, col) => sum + value(a, col) * value(b, col), 0);
+  const alike = (d) => range(rows - d).reduce((sum, row) =>
+    sum + dot(row, row + d) / Math.sqrt(dot(row, row) * dot(row + d, row + d)) / (rows - d), 0);
+  if (rows <= 16 || !/^dim/.test(table.columns[skip]) || !Number.isFinite(alike(1))) return '';
+  return `The rows of neighbouring ${axis}s have a cosine of ${number(alike(1), 2)}, on average. For those 16 apart it ` +
+    `is ${number(alike(16), 2)}. At 1, two rows have the same direction.`;
 }
 
 function draw_spiral(table) { // position, angle, scale
@@ -174,7 +197,6 @@ async function update() {
   const spec = about.name + (parameters && `:${parameters}`);
   const request = { spec, rows: Number(state.rows ?? 8), what: state.what ?? '' };
   facts(spec);
-  $('.effect', section).textContent = '';
   pictures.ariaBusy = true;
   try {
     if (!about.acts) throw new Error('There are no numbers. Only the mask tells the order.');
@@ -198,16 +220,18 @@ async function update() {
     }
     const factor = $('[name=factor]', form); // RoPE's, which needs a scaling
     if (factor && state.scaling) factor.parentNode.hidden = state.scaling === 'none';
-    const value = (column) => table.values[table.columns.indexOf(column)];
-    $('.effect', section).textContent = effects[about.name]?.(value) ?? '';
-    await draw(table, request);
+    const value = (column) => table.values[table.columns.indexOf(column)], { at, rows } = parts(table);
+    const main = (state.what ?? about.tables[0]) === about.tables[0] && effects[about.name]?.(value, at, rows);
+    const said = await draw(table, request);
     if (mine !== turn) return;
+    $('.effect', section).textContent = [main, said].filter(Boolean).join(' ');
     redraw();
     status.textContent = request.file ? `These are the numbers of the trained model ${model.name}.`
       : about.trainable ? 'Training begins with these numbers.' : '';
   } catch (error) {
     if (mine !== turn) return;
     drawings = [];
+    $('.effect', section).textContent = '';
     pictures.replaceChildren(el('p', { className: 'idea' }, error.message));
     status.textContent = '';
   }

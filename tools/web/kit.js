@@ -49,18 +49,28 @@ export function read(form) { // checked boxes of one name are joined by commas
   return state;
 }
 
+// Returns a sentence for each value that a control cannot take.
 export function fill(form, state) {
+  const refused = [], plain = (input, place) => number(input.dataset.log ? 10 ** place : Number(place), 6);
   for (const input of form.elements) {
     const value = state[input.name];
     if (value === undefined) continue;
+    let expected = '';
     if (is_box(input)) input.checked = value.split(',').includes(input.value);
-    else if (input.tagName === 'SELECT' && ![...input.options].some((option) => option.value === value)) continue;
-    else if (input.type === 'range') {
-      const place = input.dataset.log ? Math.log10(value) : Number(value || NaN);
+    else if (input.tagName === 'SELECT') {
+      const words = [...input.options].map((option) => option.value);
+      if (words.includes(value)) input.value = value; else expected = `one of ${words.join(', ')}`;
+    } else if (input.type === 'range') {
+      const place = input.dataset.log ? Math.log10(value) : Number(value || NaN), slack = (input.max - input.min) / 1e3;
       if (Number.isFinite(place)) input.value = place;
+      if (!(place >= input.min - slack && place <= Number(input.max) + slack))
+        expected = `a number from ${plain(input, input.min)} to ${plain(input, input.max)}`;
     } else input.value = input.maxLength > 0 ? value.slice(0, input.maxLength) : value;
+    if (expected) refused.push(`${input.name}: expected ${expected}, found ${value.slice(0, 40)}. ` +
+      `The page uses ${input.type === 'range' ? plain(input, input.value) : input.value}.`);
   }
   say(form);
+  return refused;
 }
 
 // Shows a control and its label only where it can act.

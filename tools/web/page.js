@@ -50,7 +50,6 @@ function go() {
   const [name, query] = location.hash.slice(1).split('?'), view = Object.hasOwn(views, name) ? name : 'write';
   const state = Object.fromEntries(new URLSearchParams(query)), moved = current && current !== view;
   const title = $(`#${view} h1`), unknown = take_known(form_of(view), state);
-  complain(unknown.length ? `No encoding here has the name ${unknown.join(', ').slice(0, 80)}.` : '');
   for (const link of $$('.guide a'))
     if (link.hash === location.hash) link.ariaCurrent = 'step'; else link.removeAttribute('aria-current');
   hide_card();
@@ -65,7 +64,8 @@ function go() {
     views[view].prepare(state);
     defaults[view] = { ...read(form_of(view)), e: first[view][0] };
   }
-  fill(form_of(view), { ...defaults[view], ...state });
+  complain([...(unknown.length ? [`No encoding here has the name ${unknown.join(', ').slice(0, 80)}.`] : []),
+    ...fill(form_of(view), { ...defaults[view], ...state })].join(' '));
   views[view].enter(app.update(view));
 }
 
@@ -94,7 +94,7 @@ function listen(view) {
     refused = Boolean(box && box.dataset.most !== '1' && $$(':checked', box).length > box.dataset.most);
     if (refused) {
       event.target.checked = false;
-      $(`#${view} .status`).textContent = `At most ${box.dataset.most} encodings write at the same time.`;
+      $(`#${view} .status`).textContent = `At most ${box.dataset.most} encodings at a time: take one away first.`;
     } else views[view].change?.(app.update(view), event.target);
   });
   form.addEventListener('change', ({ target }) => { if (!refused) views[view].settle?.(app.update(view), target); });

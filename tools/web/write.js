@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Write: one prompt, continued by up to six models side by side.
 import { $, bar, el, encoding_of, hide_card, is_special, mark, number, percent } from './kit.js';
-import { offer, rove, show_card, visible } from './kit.js';
+import { offer, range, rove, show_card, visible } from './kit.js';
 import { colour, curves } from './draw.js';
 
 const section = $('#write'), status = $('.status', section), form = $('form', section), stop = $('.stop', section);
@@ -95,49 +95,65 @@ async function fill_panel(panel, { model, options }) {
   }
 }
 
-// ---- The proof: how surprised three models are by each token of one unseen story ----
-const readers = ['sinusoidal', 'rope', 'alibi'], proof = $('.proof', section), step = 64, length = 768; // in tokens
-let losses = null; // for each reader, the sum and the count of each step
+// ---- The proof: how surprised two models are by each token of one unseen story ----
+const readers = ['rope', 'alibi'], proof = $('.proof', section), step = 64, length = 768; // in tokens
+const losses = []; // of each reader that has read: the sum and the count of each step
+let proven = null; // a Promise of the proof, once a bare address has asked for it
 
-const perplexity = ([sum, count]) => Math.exp(sum / count);
+const mean = (sums) => sums.reduce((all, [sum]) => all + sum, 0) / sums.reduce((all, [, count]) => all + count, 0);
 export function redraw() {
-  if (!losses || proof.hidden) return;
-  const tint = (name) => colour('--mark', $(`[value=${name}]`, form).parentNode);
-  const dash = (name) => readers.findIndex((other) => tint(other) === tint(name)) === readers.indexOf(name) ? [] : [8, 5];
-  curves($('canvas', proof), readers.map((name, i) => ({ name, tint: tint(name), dash: dash(name), // two share a colour
-    points: losses[i].map((sums, k) => [(k + 0.5) * step, perplexity(sums)]) })),
-  'position in tokens', 'perplexity', { height: 260, mark: 256 });
+  if (!losses.length || proof.hidden) return;
+  curves($('canvas', proof), losses.map((sums, i) => ({ name: readers[i],
+    tint: colour('--mark', $(`[value=${readers[i]}]`, form).parentNode),
+    points: sums.map((one, k) => [(k + 0.5) * step, mean([one])]) })),
+  'position in tokens', 'loss, nats per token', { height: 250, mark: 256 });
 }
 
 async function prove() {
-  const answer = await fetch('heldout.txt'), count = length / step;
-  if (!answer.ok) return;
-  const prompt = (await answer.text()).split('<|endoftext|>').find((text) => text.length > 9000).trim().slice(0, 4000);
-  losses = readers.map(() => Array.from({ length: count }, () => [0, 0]));
-  await Promise.all(readers.map(async (name, i) => {
-    const { file } = await app.engine.open(app.named(name)[0].file);
-    await app.engine.generate(file, { prompt, count: 1 }, (token) => {
-      const sums = losses[i][Math.floor(token.position / step)];
-      if (!sums || !token.prompt || !token.probability) return;
-      sums[0] -= Math.log(token.probability);
-      ++sums[1];
+  const story = (await (await fetch('heldout.txt')).text()).split('<|endoftext|>').find((text) => text.length > 9000);
+  const all = readers.map((name) => app.named(name)[0]);
+  const panels = all.map((model) => make_panel({ model, title: model.name }));
+  $('.reads', proof).replaceChildren(...panels.map(({ node }) => node));
+  for (const [i, panel] of panels.entries()) { // each is drawn once it has read
+    const { file, trained } = await app.open(all[i], panel.note), sums = range(length / step).map(() => [0, 0]);
+    await app.engine.generate(file, { prompt: story.trim().slice(0, 3000), count: 1 }, (token) => {
+      const one = sums[Math.floor(token.position / step)];
+      if (!one || !token.prompt || !token.probability) return;
+      one[0] -= Math.log(token.probability);
+      ++one[1];
+      add(panel, { ...token, prompt: false }, trained);
     });
-  }));
-  const last = readers.map((name, i) => `${number(perplexity(losses[i].at(-1)), 2)} for ${name}`).join(', ');
-  $('.said', proof).textContent = `The last perplexities are ${last}. A perplexity of 50 is as hard as a choice among ` +
-    '50 words.';
+    losses.push(sums);
+    redraw();
+    panel.story.scrollTop = panel.story.scrollHeight; // where they differ most
+  }
+  const said = (...part) =>
+    losses.map((sums, i) => `${number(mean(sums.slice(...part)))} for ${readers[i]}`).join(' and ');
+  const choice = number(Math.exp(mean(losses[0].slice(256 / step))), 2);
+  $('.said', proof).textContent = `Up to the trained length, the mean loss is ${said(0, 256 / step)}. After it, the ` +
+    `loss is ${said(256 / step)}. Then ${readers[0]} is as unsure as in a choice among ${choice} words. The ` +
+    'two texts show their end: a stronger shade is a larger surprise.';
   $('canvas', proof).ariaLabel = $('.said', proof).textContent;
-  proof.hidden = false;
-  redraw();
+}
+
+// The view opens on the proof if its address is bare.
+export function enter(state) {
+  if (/^(#write)?$/.test(location.hash)) {
+    proof.hidden = false;
+    proven ??= prove().catch(() => { proof.hidden = true; proven = null; losses.length = 0; });
+  }
+  return write(state);
 }
 
 // Keeps the finished texts that are wanted again, and writes the others.
-export async function enter(state) {
+async function write(state) {
   offer_scaling(state);
   redraw(); // the width may have changed under another view
   const wanted = runs(state), now = [...panels.values()], is_wanted = (key) => wanted.some((run) => run.key === key);
   if (writing && panels.size === wanted.length && [...panels.keys()].every(is_wanted)) return;
   const mine = ++turn;
+  await proven;
+  if (mine !== turn || section.hidden) return;
   for (const panel of now) panel.dropped = !panel.finished;
   if (now.some(({ running }) => running)) { // stop() ends all of them
     await stop_all();
@@ -166,7 +182,6 @@ export async function enter(state) {
   status.textContent = `${whole ? 'Finished' : 'Stopped'}: ${number(made, 6)} tokens in ` +
     `${number((performance.now() - begin) / 1000)} s.` +
     (whole ? ' The same beginning and seed give the same text again.' : '');
-  if (whole && !losses && /^(#write)?$/.test(location.hash)) prove().catch(() => { losses = null; });
 }
 
 function stop_all() {
@@ -177,7 +192,8 @@ function stop_all() {
 export function start(page) {
   app = page;
   stop.addEventListener('click', stop_all);
+  $('.up', section).addEventListener('click', () => scrollTo(0, 0));
 }
 export function change(state) { offer_scaling(state); }
-export function settle(state, control) { if (control.tagName !== 'TEXTAREA') enter(state); }
+export function settle(state, control) { if (control.tagName !== 'TEXTAREA') write(state); }
 export const leave = stop_all;
