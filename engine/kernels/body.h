@@ -120,8 +120,7 @@ inline f32x8 sums(f32x16 a, f32x16 b, f32x16 c, f32x16 d, f32x16 e, f32x16 f, f3
     return __builtin_shufflevector(pairs, pairs, 0, 2, 4, 6, 8, 10, 12, 14) +
            __builtin_shufflevector(pairs, pairs, 1, 3, 5, 7, 9, 11, 13, 15);
 }
-// v: aligned to 64 bytes, since clang takes whole alignment for granted in a template's array of vectors.
-template <int N>
+template <int N> // v: aligned to 64 bytes, which clang takes for granted in a template's array of vectors
 inline void sum_each(const floats (&v)[N], float (&out)[N]) {
     int i = 0;
     if constexpr (lanes == 16)

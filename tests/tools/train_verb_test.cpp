@@ -291,8 +291,7 @@ TEST_F(CliTrain, KilledWhileItSavesItLeavesAWholeCheckpoint) {
 // The last evaluation covers the whole held-out text, and may take longer than the training.
 TEST_F(CliTrain, StoppedInTheLastEvaluationItGoesOnFromThere) {
     std::string text;
-    for (int i = 0; i < (is_instrumented() ? 6'000 : 60'000); ++i)
-        text += "The " + std::to_string(i * 7919 % 1000) + " cats.\n";
+    for (int i = is_instrumented() ? 6'000 : 60'000; i > 0; --i) text += "The " + std::to_string(i) + " cats.\n";
     put_file(dir_ / "val.txt", text);
     const std::vector<std::string> whole =
         words({"--checkpoint", path("c"), "--resume", "--tokens", "640", "--eval-tokens", "64"});
