@@ -97,6 +97,9 @@ TEST_F(LabExtension, NtkIsAnotherBaseWithTheFactorOfTheLengthOrOfTheGreatest) {
 TEST_F(LabExtension, DynamicFollowsTheLength) {
     EXPECT_NEAR(perplexity("dynamic", "-", 1) / expected(500, 1), 1, 1e-4);
     EXPECT_NEAR(perplexity("dynamic", "-", 4) / expected(ntk_base(7), 4), 1, 1e-4);
+    // s L / L0 - (s - 1) with s = 4
+    const double by_4 = cell(table(*result, "factors"), {{"method", "dynamic"}, {"factor", "4"}}, "2x");
+    EXPECT_NEAR(by_4 / expected(ntk_base(5), 2), 1, 1e-4);
 }
 
 TEST_F(LabExtension, AFactorOfOneStretchesNothing) {

@@ -35,7 +35,7 @@ void add_rows(Figures& figures, const Extension& one) {
 void add_factors(Figures& figures, const Extension& one) {
     for (std::size_t m = 0; m < std::size(methods); ++m)
         for (const auto& [factor, costs] : one.by_factor) {
-            if (!methods[m].takes_factor) continue;
+            if (!costs.contains({m, multiples[0]})) continue;
             Vector row;
             for (const int multiple : multiples) row.push_back(std::exp(costs.at({m, multiple}).last.mean()));
             add_row(figures, one.file.name, methods[m].name, factor, row);

@@ -41,7 +41,7 @@ private:
 std::string spec_of(const Trained& file, const Method& method, int factor) {
     // A spec without parameters has no colon yet.
     std::string suffix = method.suffix;
-    if (method.takes_factor) suffix += std::to_string(factor);
+    if (method.takes_factor || method.own_factor != 0) suffix += std::to_string(factor);
     if (const std::size_t at = suffix.find('*'); at != suffix.npos) suffix.replace(at, 1, std::to_string(file.context));
     if (!suffix.empty() && file.encoding.find(':') == std::string::npos) suffix[0] = ':';
     return file.encoding + suffix;
@@ -62,7 +62,8 @@ Model load(const Trained& file, const Method& method, int factor) {
 
 Model load_growing(const Trained& file, int length) {
     const Dims dims = blueprint_of(Model::load(file.file)).dims();
-    return Model::load(file.file, std::make_unique<Growing>(spec_of(file, methods[dynamic], 1), dims, length));
+    return Model::load(file.file, std::make_unique<Growing>(
+                                      spec_of(file, methods[dynamic], methods[dynamic].own_factor), dims, length));
 }
 
 std::vector<tools::Document> long_documents(const Text& held, const Model& model, std::size_t most) {
@@ -87,6 +88,7 @@ Extension measure_file(const Trained& file, const Text& held, const Request& req
         long_documents(held, Model::load(file.file), request.quick ? 3 : 1000);
     for (std::size_t m = 0; m < std::size(methods); ++m) {
         std::map<int, Model> models; // by factor
+        const int own = methods[m].own_factor;
         const auto at = [&](int factor, int multiple) {
             request.progress(text(file.name, " with ", methods[m].name, " at ", multiple, "x"));
             if (!models.contains(factor)) models.emplace(factor, load(file, methods[m], factor));
@@ -94,9 +96,10 @@ Extension measure_file(const Trained& file, const Text& held, const Request& req
         };
         for (const int multiple : multiples) {
             for (const int factor : {2, 4, most_multiple})
-                if (methods[m].takes_factor) out.by_factor[factor][{m, multiple}] = at(factor, multiple);
-            out.greatest[{m, multiple}] =
-                methods[m].takes_factor ? out.by_factor[most_multiple][{m, multiple}] : at(most_multiple, multiple);
+                if (methods[m].takes_factor || own != 0) out.by_factor[factor][{m, multiple}] = at(factor, multiple);
+            out.greatest[{m, multiple}] = methods[m].takes_factor ? out.by_factor[most_multiple][{m, multiple}]
+                                          : own != 0              ? out.by_factor[own][{m, multiple}]
+                                                                  : at(most_multiple, multiple);
             out.fitted[{m, multiple}] = !methods[m].takes_factor ? out.greatest[{m, multiple}]
                                         : multiple == 1          ? out.fitted[{none, 1}] // 1 scales nothing
                                                                  : out.by_factor[multiple][{m, multiple}];

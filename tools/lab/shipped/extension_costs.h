@@ -10,10 +10,11 @@ inline constexpr int multiples[] = {1, 2, 4, 8}; // of the trained length
 inline constexpr int most_multiple = 8;
 
 // A scaling method: the suffix after the trained spec, followed by the factor if the method takes one. * stands for the
-// trained length.
+// trained length. own_factor: of a method that follows the length by itself.
 struct Method {
     const char *name, *suffix;
     bool takes_factor;
+    int own_factor = 0;
 };
 inline constexpr Method methods[] = {
     {"none", "", false},
@@ -21,7 +22,7 @@ inline constexpr Method methods[] = {
     {"ntk", ",scaling=ntk,factor=", true},
     {"yarn", ",scaling=yarn,factor=", true},
     {"llama3", ",scaling=llama3,original=*,factor=", true},
-    {"dynamic", ",scaling=dynamic,factor=2", false},
+    {"dynamic", ",scaling=dynamic,factor=", false, 2},
     {"p-rope", ",keep=0.75", false},
 };
 inline constexpr std::size_t none = 0, linear = 1, ntk = 2, yarn = 3, dynamic = 5, p_rope = 6;
