@@ -106,8 +106,7 @@ Result run(const Request& request) {
         {"variation", "How far pads before a prompt move the next word's distribution", std::move(figures)}};
     result.notes = {told("variation: half of the sum of |p - q| over all words, averaged over the beginnings of the "
                          "documents of {}, at most {} tokens each; half: half the width of the 95 % interval over "
-                         "documents. The pad is "
-                         "the end-of-text token, as is usual for models without a pad token.",
+                         "documents. The pad is the end-of-text token, as is usual for models without a pad token.",
                          held.name, most_prompt),
                     "In Hugging Face's terms: mask is attention_mask, and positions from the prompt are position_ids = "
                     "attention_mask.cumsum(-1) - 1."};

@@ -151,8 +151,7 @@ Result run(const Request& request) {
         "are x[..., :d/2] and x[..., d/2:] (rotate_half: GPT-NeoX, Hugging Face, whose conversion script permutes the "
         "rows of Llama's q_proj and k_proj).",
         told("Weights: {}; text: {}, the first window of each document. half: half the width of the 95 % interval over "
-             "documents. Both "
-             "differences are from the first row.",
+             "documents. Both differences are from the first row.",
              file.name, held.name)};
     return result;
 }

@@ -171,10 +171,12 @@ Result run(const Request& request) {
         return told("{}{} of {} at {}x", figure(mean.mean, 2), margin(mean.half, 2), arm_names[arm], multiple);
     };
     Result result;
-    result.answer = told("After {} tokens more without the encoding, the last tokens of a window cost this much more "
-                         "than those of other weights, in nats: {}, {}, {}, {}.",
-                         study.most, against(kept, 1), against(never, 1), against(yarn, 4), against(yarn, 8));
-    if (request.quick) result.answer = told("{} tokens are too little training for an answer.", study.most);
+    result.answer =
+        request.quick
+            ? told("{} tokens are too little training for an answer.", study.most)
+            : told("After {} tokens more without the encoding, the last tokens of a window cost this much more than "
+                   "those of other weights, in nats: {}, {}, {}, {}.",
+                   study.most, against(kept, 1), against(never, 1), against(yarn, 4), against(yarn, 8));
     if (const auto times = study.most / study.text; times > 1)
         append(result.answer,
                told("The text has {} tokens and was read {} times, so all weights know it by heart; --corpus names a "
