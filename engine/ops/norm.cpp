@@ -83,9 +83,11 @@ struct RowScale {
 RowScale scale_of(Norm kind, float eps, const float* x, int d) {
     double mean = 0, square = 0;
     if (kind == Norm::layer) {
-        for (int j = 0; j < d; ++j) mean += x[j];
+#pragma omp simd reduction(+ : mean)
+        for (int j = 0; j < d; ++j) mean += static_cast<double>(x[j]);
         mean /= d;
     }
+#pragma omp simd reduction(+ : square)
     for (int j = 0; j < d; ++j) square += (x[j] - mean) * (x[j] - mean);
     return {static_cast<float>(mean), static_cast<float>(1 / std::sqrt(square / d + eps))};
 }
@@ -116,12 +118,14 @@ void norm_backward(Norm kind, View x, View weight, float eps, View dy, View dx, 
         const float *xi = x.row(i), *g = dy.row(i), *w = weight.data;
         float* out = dx.row(i);
         float mean_g = 0, mean_gh = 0;
+#pragma omp simd reduction(+ : mean_g, mean_gh)
         for (int j = 0; j < d; ++j) {
             mean_g += w[j] * g[j];
             mean_gh += w[j] * g[j] * (xi[j] - m.mean) * m.inverse;
         }
         mean_g = kind == Norm::layer ? mean_g / static_cast<float>(d) : 0;
         mean_gh /= static_cast<float>(d);
+#pragma omp simd
         for (int j = 0; j < d; ++j) {
             const float grad = m.inverse * (w[j] * g[j] - mean_g - (xi[j] - m.mean) * m.inverse * mean_gh);
             out[j] = accumulate ? out[j] + grad : grad;

@@ -66,7 +66,12 @@ std::vector<MatrixRows> hidden_matrices(const Blueprint& blueprint) {
 
 Orthogonaliser::Orthogonaliser(int most_rows, int most_cols)
     : gram_(size_of(std::min(most_rows, most_cols), std::min(most_rows, most_cols))), polynomial_(gram_.size()),
-      product_(size_of(most_rows, most_cols)) {}
+      product_(size_of(most_rows, most_cols)), matrix_(product_.size()) {}
+
+std::size_t Orthogonaliser::floats(int most_rows, int most_cols) {
+    const int least = std::min(most_rows, most_cols);
+    return 2 * (size_of(least, least) + size_of(most_rows, most_cols));
+}
 
 void Orthogonaliser::multiply(View a, Transpose ta, View b, Transpose tb, View c, float beta) {
     if (!pairs_) return gemm(a, ta, b, tb, c, beta);

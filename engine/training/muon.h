@@ -25,8 +25,10 @@ std::vector<MatrixRows> hidden_matrices(const Blueprint& blueprint);
 // quintic Newton-Schulz iteration of Jordan et al., whose coefficients leave singular values between about 0.7 and 1.2.
 class Orthogonaliser {
 public:
-    Orthogonaliser() = default;
     explicit Orthogonaliser(int most_rows, int most_cols);
+    static std::size_t floats(int most_rows, int most_cols); // of its memory
+    // Memory for a matrix to make orthogonal.
+    View matrix(int rows, int cols) { return view(matrix_.data(), rows, cols); }
     void operator()(View x);
     // From this call on, products round to bf16 and sum in f32, if PairProducts::available(). Jordan et al. round the
     // matrix itself too.
@@ -36,7 +38,7 @@ private:
     void multiply(View a, Transpose ta, View b, Transpose tb, View c, float beta = 0);
 
     std::optional<PairProducts> pairs_; // none: f32
-    Buffer<float> gram_, polynomial_, product_;
+    Buffer<float> gram_, polynomial_, product_, matrix_;
 };
 
 } // namespace ordo

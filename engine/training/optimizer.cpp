@@ -32,13 +32,15 @@ double sum_of_squares(std::span<const float> x) {
 
 Optimizer::Optimizer(Parameters& parameters, std::vector<MatrixRows> muon)
     : parameters_(parameters), muon_(std::move(muon)), m_(parameters.size()), v_(parameters.size()) {
+    if (muon_.empty()) return;
     int rows = 0, cols = 0;
     for (const MatrixRows& matrix : muon_) {
         rows = std::max(rows, matrix.rows);
         cols = std::max(cols, parameters.value(matrix.tensor).cols);
     }
-    orthogonalise_ = Orthogonaliser(rows, cols);
-    update_ = Buffer<float>(static_cast<std::size_t>(rows) * static_cast<std::size_t>(cols));
+    const std::size_t most = 2 * parameters.size() / Orthogonaliser::floats(rows, cols);
+    const auto threads = std::clamp<std::size_t>(most, 1, static_cast<std::size_t>(thread_count()));
+    for (std::size_t i = 0; i < threads; ++i) orthogonalise_.emplace_back(rows, cols);
 }
 
 double Optimizer::step(const StepSize& size) {
@@ -48,8 +50,15 @@ double Optimizer::step(const StepSize& size) {
     const auto scale = static_cast<float>(norm > size.clip ? size.clip / norm : 1.0);
     for (int i = 0; i < parameters_.count(); ++i)
         if (parameters_.specs()[i].trainable && !is_muons(i)) adamw(i, size, scale);
-    for (const MatrixRows& matrix : muon_) this->muon(matrix, size, scale);
+    if (muon_.empty()) return norm;
+    reserve_blas();
+    parallel_for_slots(static_cast<std::ptrdiff_t>(muon_.size()), static_cast<int>(orthogonalise_.size()),
+                       [&](std::ptrdiff_t i, int slot) { this->muon(muon_[i], orthogonalise_[slot], size, scale); });
     return norm;
+}
+
+void Optimizer::multiply_pairs() {
+    for (Orthogonaliser& one : orthogonalise_) one.multiply_pairs();
 }
 
 bool Optimizer::is_muons(int tensor) const {
@@ -71,10 +80,10 @@ void Optimizer::adamw(int tensor, const StepSize& size, float scale) {
     });
 }
 
-void Optimizer::muon(const MatrixRows& matrix, const StepSize& size, float scale) {
+void Optimizer::muon(const MatrixRows& matrix, Orthogonaliser& orthogonalise, const StepSize& size, float scale) {
     const View w = rows_of(parameters_.value(matrix.tensor), matrix.first, matrix.rows);
     const View g = rows_of(parameters_.grad(matrix.tensor), matrix.first, matrix.rows);
-    const View update = view(update_.data(), w.rows, w.cols);
+    const View update = orthogonalise.matrix(w.rows, w.cols);
     const std::ptrdiff_t n = static_cast<std::ptrdiff_t>(w.rows) * w.cols;
     float* const m = m_.data() + (w.data - parameters_.values().data());
     constexpr auto beta = static_cast<float>(momentum);
@@ -82,7 +91,7 @@ void Optimizer::muon(const MatrixRows& matrix, const StepSize& size, float scale
         m[i] = beta * m[i] + (1 - beta) * scale * g.data[i];
         update.data[i] = beta * m[i] + (1 - beta) * scale * g.data[i];
     }
-    orthogonalise_(update);
+    orthogonalise(update);
     const auto step = static_cast<float>(size.muon_lr * 0.2 * std::sqrt(std::max(w.rows, w.cols)));
     const auto kept = static_cast<float>(1 - size.muon_lr * size.weight_decay);
     for (std::ptrdiff_t i = 0; i < n; ++i) w.data[i] = kept * w.data[i] - step * update.data[i];

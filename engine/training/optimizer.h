@@ -21,7 +21,7 @@ public:
 
     explicit Optimizer(Parameters& parameters, std::vector<MatrixRows> muon = {});
     // From this call on, Muon's products round to bf16. Only if PairProducts::available().
-    void multiply_pairs() { orthogonalise_.multiply_pairs(); }
+    void multiply_pairs();
     // Updates the parameters from their gradients, which are scaled down if their global norm exceeds clip. Returns the
     // norm before scaling. Changes nothing if it is not finite.
     double step(const StepSize& size);
@@ -33,15 +33,14 @@ public:
 
 private:
     void adamw(int tensor, const StepSize& size, float scale);
-    void muon(const MatrixRows& matrix, const StepSize& size, float scale);
+    void muon(const MatrixRows& matrix, Orthogonaliser& orthogonalise, const StepSize& size, float scale);
     bool is_muons(int tensor) const;
     std::ptrdiff_t offset(int tensor) const { return parameters_.value(tensor).data - parameters_.values().data(); }
 
     Parameters& parameters_;
     std::vector<MatrixRows> muon_;
-    Orthogonaliser orthogonalise_;
-    Buffer<float> m_, v_,
-        update_; // m: averages of gradients, or Muon's momentum; v: of their squares; a step of Muon
+    std::vector<Orthogonaliser> orthogonalise_; // of each thread, in the memory of at most two copies of the parameters
+    Buffer<float> m_, v_;                       // averages of gradients, or Muon's momentum; averages of their squares
 };
 
 } // namespace ordo
