@@ -71,7 +71,7 @@ web: ## build/web: Ordo as a static site, whose engine runs in the browser; need
 	@$(MAKE) $(WEB)/ordo.js $(WEB)/models.json $(WEB)/index.html
 	@rm -f $(filter-out $(WEB)/ordo.js,$(wildcard $(WEB)/*.js $(WEB)/*.css))
 	@cp $(web_site) tools/web/page.png weights/heldout.txt $(WEB)
-	@mkdir -p $(WEB)/questions && cp tools/lab/questions/*.svg bench/results/*.svg $(WEB)/questions
+	@mkdir -p $(WEB)/questions && cp tools/lab/alibi.svg tools/lab/questions/*.svg bench/results/*.svg $(WEB)/questions
 	$(Q)node tools/scripts/web_questions.mjs tools/web/index.html tools/lab/questions.md >$(WEB)/questions.html
 	@echo "$(WEB): a static site; to look at it: python3 -m http.server -d $(WEB)"
 test-web: web program test-binary ## prove it: the module against the program, and the page in headless Chromium

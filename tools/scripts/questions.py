@@ -7,8 +7,9 @@
   lines:FILE/HEADING        the lines of the first struct under this heading
   ... * 100                 times a factor
 A comment <!-- once SPEC ... --> is an answer that waits for a result: a text and its line of numbers, which the script
-uncomments as soon as the result is there. Each question needs a number, a command and an address to read on.
-A picture ![...](questions/NAME-PART.svg) is copied from `ordo lab NAME`.
+uncomments as soon as the result is there. Each answer begins with one sentence in lines of "> " that has a number. Each
+question needs a command, a picture or a table, and an address to read on. A picture ![...](questions/NAME-PART.svg) is
+copied from `ordo lab NAME`.
 A number keeps its decimals. It stays if it is within 2 % of the new one, or one unit of its last decimal: other
 processors round in other ways. --check changes nothing, and fails if a number has moved further. TABLES=DIR keeps the
 tables there and takes those that it has, such as DIR/data of `ordo lab report DIR --quick`.
@@ -83,8 +84,13 @@ def answer(section):
     numbers = sum(len(re.findall(r"\*\*-?[\d,.]*\d\*\*", part)) for part in parts[::2])
     if len(specs) != numbers:
         sys.exit(f"questions: {title}: expected {len(specs)} bold numbers, found {numbers}")
-    if title.startswith("## ") and not (specs and re.search(r"`(build/ordo|make)\b", section) and "](http" in section):
-        sys.exit(f"questions: {title}: expected a bold number, a command and an address to read on")
+    if title.startswith("## "):
+        quoted = re.match(r"[^\n]*\n((?:> [^\n]*\n)*)", section)[1]
+        sentences = len(re.findall(r"[.?!](?=\s|$)", quoted))
+        if sentences != 1 or not re.search(r"\*\*-?[\d,.]*\d\*\*", quoted):
+            sys.exit(f"questions: {title}: expected an answer of one sentence with a bold number, found {sentences}")
+        if not (re.search(r"`(build/ordo|make)\b", section) and re.search(r"!\[|\n\|", section) and "](http" in section):
+            sys.exit(f"questions: {title}: expected a command, a picture or a table, and an address to read on")
     left = iter(specs)
 
     def replace(match):

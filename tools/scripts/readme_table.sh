@@ -190,10 +190,10 @@ END {
             (seeds > 1 ? "± is a 95 % interval over seeds and documents, for all " compared " at once." : \
             "The spread between runs is not known.") away(every))
         about = fold("- **Loss**: nats per token minus the " sprintf("%.3f", none) " of `none`, after the same " budget \
-            "; ± is a 95 % interval." away(some) " **Cost**: its own time, in % of a prompt without it.")
+            "; ± is a 95 % interval." away(some) " **Cost**: its time in a prompt, in % of one without.")
         for (i = 1; i <= best_rows; ++i) { split(bests[i], part, SUBSEP); last_best = shown_as(part[1], part[2]); if (i == 1) first_best = last_best; best = listed(best, last_best) }
         if (best != "") notes = notes "\n" fold("- **The best** there is " (best_rows > 1 ? "one of " : "") best " (95 %).")
-        if (best != "") about = about "\n" fold("- **The best** is " (best_rows > 3 ? "one of " best_rows " encodings, by loss from `" first_best "` to `" last_best "`" : (best_rows > 1 ? "one of " : "") best) " (95 %).")
+        if (best != "") about = about "\n" fold("- **The best** is " (best_rows > 3 ? "one of " best_rows " encodings (95 %). By loss, they run from `" first_best "` to `" last_best "`." : (best_rows > 1 ? "one of " : "") best " (95 %)."))
     }
     if (on_none != "")
         notes = notes "\n" fold("- **Loss, shipped text**: on [heldout-2.txt](../../weights/heldout-2.txt), minus " sprintf("%.3f", on_none) \

@@ -17,6 +17,7 @@ function block(text) {
   if (title) return `<h1>${inline(title)}</h1>`;
   if (number) return `<h2 id="q${number}">${number}. ${inline(question)}</h2>`;
   if (text.startsWith('- ')) return `<ul>${text.slice(2).split('\n- ').map((item) => `<li>${inline(item)}</li>`).join('')}</ul>`;
+  if (text.startsWith('> ')) return `<blockquote>${inline(text.slice(2).replaceAll('\n> ', '\n'))}</blockquote>`;
   if (!text.startsWith('|')) return `<p>${inline(text)}</p>`;
   const [head, , ...rows] = text.split('\n');
   return `<div class="wide"><table${rows.join().length > 1000 ? ' class="long"' : ''}><tr>${cells(head, 'th')}</tr>${rows.map((row) => `<tr>${cells(row, 'td')}</tr>`).join('')}</table></div>`;

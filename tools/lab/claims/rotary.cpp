@@ -120,8 +120,7 @@ void add_scores(Result& result, const Request& request) {
     const Interval falling = wilson(std::ranges::count(falls, true), static_cast<std::int64_t>(draws));
     result.answer = told("It depends on the distance alone: moving both positions by 1,000 changes a score by {} at "
                          "most, by rounding. It need not decay: random vectors score the same noise at every distance. "
-                         "Equal vectors fall "
-                         "from 1 to {} of their score at distance 1,000, with oscillations.",
+                         "Equal vectors fall from 1 to {} of their score at distance 1,000, with oscillations.",
                          figure(moved), figure(equal_vectors(frequencies, 1000).score, 2));
     result.found = {told("In {} to {} % of draws, random vectors score less and less at distances 1, 5, 10 and 20, by "
                          "chance. Four published numbers at these distances do not even fall in order.",

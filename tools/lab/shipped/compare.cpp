@@ -138,8 +138,7 @@ Result compare_losses(const Request& request) {
         "difference from no encoding. more_at_4x is the extra loss of the same last tokens in windows of four times "
         "the trained length; --quick measures a part of each document.",
         "half is the half-width of the 95 % interval: half_seeds from the spread between seeds, half_documents from "
-        "the "
-        "documents of the text, half from both. half and p are of a pair alone; half_minus, half_corrected, "
+        "the documents of the text, half from both. half and p are of a pair alone; half_minus, half_corrected, "
         "p_corrected and beyond_chance are for all comparisons of a kind. The spread of an encoding is its own or the "
         "pooled one, whichever is larger, with four degrees of freedom more than its own.",
         "bench/seeds.sh (make seeds CORPUS=DIR) trains three seeds of each encoding and keeps their losses in "

@@ -129,9 +129,8 @@ Result run(const Request& request) {
     Result result;
     result.answer = told(
         "No. rotate_half pairs column k with column k + d/2, and the other way pairs neighbours: the same function "
-        "after "
-        "a permutation of the rows of the query and key matrices, up to {} in any logit. A file for one, read as the "
-        "other, has its first token right (logits differ by {}). Its loss then {}: {} nats per token become {}.",
+        "after a permutation of the rows of the query and key matrices, up to {} in any logit. A file for one, read as "
+        "the other, has its first token right (logits differ by {}). Its loss then {}: {} nats per token become {}.",
         figure(largest_difference(all[1].logits, all[0].logits), 2),
         figure(largest_difference(all[2].first, all[0].first), 2),
         worded(above(more.interval(), 0), "rises", "falls", "changes by no more than chance explains"),
@@ -147,9 +146,8 @@ Result run(const Request& request) {
         {"matrices", "R at position 1 in a head of 4 columns: two pairings of the same two angles", matrices()}};
     result.notes = {
         "In code, neighbours are x[..., 0::2] and x[..., 1::2] (interleaved: RoFormer, GPT-J, Meta's Llama), and "
-        "halves "
-        "are x[..., :d/2] and x[..., d/2:] (rotate_half: GPT-NeoX, Hugging Face, whose conversion script permutes the "
-        "rows of Llama's q_proj and k_proj).",
+        "halves are x[..., :d/2] and x[..., d/2:] (rotate_half: GPT-NeoX, Hugging Face, whose conversion script "
+        "permutes the rows of Llama's q_proj and k_proj).",
         told("Weights: {}; text: {}, the first window of each document. half: half the width of the 95 % interval over "
              "documents. Both differences are from the first row.",
              file.name, held.name)};

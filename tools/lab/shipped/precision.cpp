@@ -127,9 +127,8 @@ Result run(const Request& request) {
     };
     result.answer = told(
         "Not in bf16: it has 8 bits, so that positions from 256 on share values, and at position 4,095 an angle is off "
-        "by "
-        "up to {} radians. Windows that end at position 4,096 lose {}{} nats per token with bf16 angles. Angles in f32 "
-        "are off by {} there, and cost {}{}; sines and cosines may be rounded to bf16 ({}{}).",
+        "by up to {} radians. Windows that end at position 4,096 lose {}{} nats per token with bf16 angles. Angles in "
+        "f32 are off by {} there, and cost {}{}; sines and cosines may be rounded to bf16 ({}{}).",
         cell(4, 3), figure(more(4, ends[2]).mean), margin(more(4, ends[2]).half), cell(4, 1),
         figure(more(1, ends[2]).mean, 2), margin(more(1, ends[2]).half), figure(more(5, ends[2]).mean, 2),
         margin(more(5, ends[2]).half));
@@ -141,14 +140,11 @@ Result run(const Request& request) {
              figure(more(3, ends[1]).mean), margin(more(3, ends[1]).half))};
     result.pictures = {{"errors", "bf16 loses whole radians after some hundred positions", "position",
                         "largest error of an angle, radians", curves}};
-    result.notes = {
-        "Exact rotations depend on distances alone, so that moving a window changes nothing: each extra nat is a "
-        "rounding "
-        "error. f16 holds no position above 65,504: its cells there are blank.",
-        told("Weights: {}; text: {}, the first window of each document. Differences are from f64 at the first end, "
-             "with the "
-             "half-width of the 95 % interval over documents.",
-             file.name, held.name)};
+    result.notes = {"Exact rotations depend on distances alone, so that moving a window changes nothing: each extra "
+                    "nat is a rounding error. f16 holds no position above 65,504: its cells there are blank.",
+                    told("Weights: {}; text: {}, the first window of each document. Differences are from f64 at the "
+                         "first end, with the half-width of the 95 % interval over documents.",
+                         file.name, held.name)};
     return result;
 }
 

@@ -110,22 +110,18 @@ Result run(const Request& request) {
     if (plan.quick) // the shares of models that have hardly learned the task
         result.answer = told("Not decided in a quick run, which trains {} % of the steps.", 100 * quick_effort);
     judge_all(plan, all, result);
-    result.notes = {told("A sequence has a start token, the {} most frequent tokens of the text in their order, and "
-                         "hidden words: each is "
-                         "a key followed by a value, words that occur nowhere else. The last token is the key of the "
-                         "question. Guessing "
-                         "has 1 of {} values, or 1 of the 3 that needle hides.",
-                         Haystack::hay_count, Haystack::value_count),
-                    told("Every model has 2 layers, d_model 64 and 4 heads of 16. All lengths up to the trained one "
-                         "and all depths are "
-                         "equally frequent. Each length and depth has {} questions, the same for all encodings.",
-                         plan.samples),
-                    told("A run solves a task if Wilson's interval of its answers is above {} at the trained length, "
-                         "and finds most above "
-                         "{}. If the runs of an encoding disagree, it is undecided, as all is with --quick, which "
-                         "trains {} % of the "
-                         "steps. An unsolved task says nothing about longer texts.",
-                         solved_at, half, 100 * quick_effort)};
+    result.notes = {
+        told("A sequence has a start token, the {} most frequent tokens of the text in their order, and hidden words: "
+             "each is a key followed by a value, words that occur nowhere else. The last token is the key of the "
+             "question. Guessing has 1 of {} values, or 1 of the 3 that needle hides.",
+             Haystack::hay_count, Haystack::value_count),
+        told("Every model has 2 layers, d_model 64 and 4 heads of 16. All lengths up to the trained one and all depths "
+             "are equally frequent. Each length and depth has {} questions, the same for all encodings.",
+             plan.samples),
+        told("A run solves a task if Wilson's interval of its answers is above {} at the trained length, and finds "
+             "most above {}. If the runs of an encoding disagree, it is undecided, as all is with --quick, which "
+             "trains {} % of the steps. An unsolved task says nothing about longer texts.",
+             solved_at, half, 100 * quick_effort)};
     return result;
 }
 

@@ -76,18 +76,17 @@ Result run(const Request& request) {
     });
     const Verdict first = study.less(short_alibi, long_sinusoidal);
     Result result;
-    result.answer = told(
-        "In windows of twice its trained length, {} tokens costs {} nats a letter, and {} costs {} (guessing: {}). {} "
-        "Of {} "
-        "comparisons, {} seeds decide {} (5 % each, without correction). A step of training takes {} ms in place "
-        "of {}.",
-        plan.name(short_alibi), mean(short_alibi), plan.name(long_sinusoidal), mean(long_sinusoidal),
-        figure(std::log(plan.source.vocabulary())),
-        first == Verdict::untested ? "This run trains too little to compare them."
-        : first == Verdict::held   ? "So ALiBi on short texts is better."
-        : first == Verdict::missed ? "So ALiBi on short texts is worse."
-                                   : "Their difference is undecided.",
-        std::size(compared), plan.seeds, decided, figure(steps.milliseconds[0], 2), figure(steps.milliseconds[1], 2));
+    result.answer = told("In windows of twice its trained length, {} tokens costs {} nats a letter, and {} costs {} "
+                         "(guessing: {}). {} Of {} comparisons, {} seeds decide {} (5 % each, without correction). A "
+                         "step of training takes {} ms in place of {}.",
+                         plan.name(short_alibi), mean(short_alibi), plan.name(long_sinusoidal), mean(long_sinusoidal),
+                         figure(std::log(plan.source.vocabulary())),
+                         first == Verdict::untested ? "This run trains too little to compare them."
+                         : first == Verdict::held   ? "So ALiBi on short texts is better."
+                         : first == Verdict::missed ? "So ALiBi on short texts is worse."
+                                                    : "Their difference is undecided.",
+                         std::size(compared), plan.seeds, decided, figure(steps.milliseconds[0], 2),
+                         figure(steps.milliseconds[1], 2));
     Figures pairs{{"model", "against", "nats_more", "half", "verdict"}, {}, 4};
     for (const auto& [a, b] : compared) {
         add_row(pairs, plan.name(a), plan.name(b), study.difference(a, b), study.word(a, b));
@@ -108,20 +107,16 @@ Result run(const Request& request) {
     result.pictures = {picture_of(study)};
     result.notes = {
         told("L is {}. Every model: 2 layers, d_model 64, 4 heads of 16; {} steps of {} tokens, in sequences of L or 2 "
-             "L; "
-             "{} seeds; measured on the same {} windows of 2 L.",
+             "L; {} seeds; measured on the same {} windows of 2 L.",
              plan.length, plan.steps, rows, plan.seeds, plan.windows),
         told("The training text: {}. Made texts have {} letters, and each has its own table of the letter that follows "
              "each letter in {} % of cases: the cost falls along a text for a model that finds this table in it. "
-             "--corpus "
-             "trains on the bytes of a file, without its last tenth, which is for the measurement.",
+             "--corpus trains on the bytes of a file, without its last tenth, which is for the measurement.",
              plan.text, LetterSource::letters, 100 * LetterSource::regular),
-        told(
-            "Intervals are Student's 95 % over the seeds; they are undecided with --quick, which trains a twentieth of "
-            "the steps. A pair is \"not learnt\" if a seed costs more than {} nats a letter up to its trained length: "
-            "two "
-            "thirds of the way from guessing, {}, to the best possible.",
-            figure(learnt_below()), figure(std::log(LetterSource::letters))),
+        told("Intervals are Student's 95 % over the seeds; they are undecided with --quick, which trains a twentieth "
+             "of the steps. A pair is \"not learnt\" if a seed costs more than {} nats a letter up to its trained "
+             "length: two thirds of the way from guessing, {}, to the best possible.",
+             figure(learnt_below()), figure(std::log(LetterSource::letters))),
         "Steps of both kinds alternate, in processor time; the interval is over pairs of steps. Memory is that of the "
         "library's trainer after its first step. The engine never holds a matrix of all queries by all keys."};
     return result;
