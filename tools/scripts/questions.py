@@ -79,11 +79,6 @@ def shown(waiting, section):
 def answer(section):
     title = section.split("\n")[0]
     section = re.sub(r"<!-- once (.*?)\n(.*?)-->", lambda match: shown(match, section), section, flags=re.S)
-    specs = [line for part in re.findall(r"<!-- numbers:\n(.*?)-->", section, re.S) for line in part.split("\n")[:-1]]
-    parts = re.split(r"(<!--.*?-->)", section, flags=re.S)
-    numbers = sum(len(re.findall(r"\*\*-?[\d,.]*\d\*\*", part)) for part in parts[::2])
-    if len(specs) != numbers:
-        sys.exit(f"questions: {title}: expected {len(specs)} bold numbers, found {numbers}")
     if title.startswith("## "):
         quoted = re.match(r"[^\n]*\n((?:> [^\n]*\n)*)", section)[1]
         sentences = len(re.findall(r"[.?!](?=\s|$)", quoted))
@@ -91,6 +86,11 @@ def answer(section):
             sys.exit(f"questions: {title}: expected an answer of one sentence with a bold number, found {sentences}")
         if not (re.search(r"`(build/ordo|make)\b", section) and re.search(r"!\[|\n\|", section) and "](http" in section):
             sys.exit(f"questions: {title}: expected a command, a picture or a table, and an address to read on")
+    specs = [line for part in re.findall(r"<!-- numbers:\n(.*?)-->", section, re.S) for line in part.split("\n")[:-1]]
+    parts = re.split(r"(<!--.*?-->)", section, flags=re.S)
+    numbers = sum(len(re.findall(r"\*\*-?[\d,.]*\d\*\*", part)) for part in parts[::2])
+    if len(specs) != numbers:
+        sys.exit(f"questions: {title}: expected {len(specs)} bold numbers, found {numbers}")
     left = iter(specs)
 
     def replace(match):
