@@ -9,7 +9,7 @@ const escaped = (text) => text.replace(/[&<>"]/g, (c) => ({ '&': '&amp;', '<': '
 const link = (all, text, to) => /^(https:|#)/.test(to) ? `<a href="${to.replace(/^#/, './#')}">${text}</a>` : text;
 const inline = (text) => escaped(text).replaceAll('\n', ' ').split(/(`[^`]*`)/)
   .map((part) => part.startsWith('`') ? `<code>${part.slice(1, -1)}</code>` : part).join('')
-  .replace(/!\[([^\]]*)\]\([^)]*?([^/)]*)\)/g, '<img src="questions/$2" alt="$1" width="720">')
+  .replace(/!\[([^\]]*)\]\([^)]*?([^/)]*)\)/g, '<img src="questions/$2" alt="$1" width="560">')
   .replace(/\[([^\]]*)\]\(([^)\s]*)\)/g, link).replace(/\*\*(.+?)\*\*/g, '<b>$1</b>');
 const cells = (row, tag) => row.split('|').slice(1, -1).map((cell) => `<${tag}>${inline(cell.trim())}</${tag}>`).join('');
 function block(text) {
