@@ -48,8 +48,7 @@ Result run(const Request& request) {
         request.progress(trained.name);
         const Model model = Model::load(trained.file);
         Session session(model);
-        std::vector<tools::Document> documents = documents_of(held, model);
-        if (request.quick && documents.size() > 8) documents.resize(8);
+        const auto documents = documents_of(held, model, request.quick ? 8 : most_documents);
         const Token pad = std::max(0, model.end_of_text());
         for (std::size_t w = 0; w < std::size(ways); ++w)
             for (const int pads : counts) {

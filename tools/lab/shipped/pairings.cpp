@@ -77,16 +77,13 @@ Measured measure(const Model& model, std::span<const tools::Document> documents,
     GenerateOptions greedy;
     greedy.max_tokens = 24, greedy.sampling.temperature = 0;
     out.text = prompt + generate(model, prompt, greedy).text;
-    for (std::size_t d = 0; d < documents.size(); ++d) {
-        const std::size_t n = std::min(documents[d].tokens.size(), static_cast<std::size_t>(model.context()));
-        const Vector nll = tools::score_window(session, std::span(documents[d].tokens).first(n));
-        out.losses.nll.insert(out.losses.nll.end(), nll.begin(), nll.end());
-        out.losses.document.resize(out.losses.nll.size(), static_cast<int>(d));
-        for (std::size_t i = 0; i < nll.size(); ++i) {
-            const std::size_t bucket = tools::bucket_of(static_cast<int>(i) + 1);
-            if (bucket >= out.places.size()) out.places.resize(bucket + 1);
-            out.places[bucket].add(nll[i], 1);
-        }
+    out.losses = score(model, documents, static_cast<std::size_t>(model.context()) - 1);
+    int place = 0;
+    for (std::size_t i = 0; i < out.losses.nll.size(); ++i) {
+        place = i > 0 && out.losses.document[i] == out.losses.document[i - 1] ? place + 1 : 1;
+        const std::size_t bucket = tools::bucket_of(place);
+        if (bucket >= out.places.size()) out.places.resize(bucket + 1);
+        out.places[bucket].add(out.losses.nll[i], 1);
     }
     return out;
 }
@@ -113,8 +110,7 @@ Result run(const Request& request) {
     for (const Way& way : ways) {
         request.progress(told("{} read as {}", way.file, way.code));
         const Model model = load(file, way);
-        std::vector<tools::Document> documents = documents_of(held, model);
-        if (request.quick && documents.size() > 8) documents.resize(8);
+        const auto documents = documents_of(held, model, request.quick ? 8 : most_documents);
         all.push_back(measure(model, documents, "Once upon a time"));
         const Measured &one = all.back(), &own = all.front();
         add_row(figures, way.file, way.code, largest_difference(one.first, own.first),

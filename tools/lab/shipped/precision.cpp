@@ -97,21 +97,13 @@ Result run(const Request& request) {
     };
     for (int kind = 0; kind < static_cast<int>(std::size(kinds)); ++kind) {
         const Model model = Model::load(file.file, std::make_unique<Rounded>(frequencies, kinds[kind], ends[2] + 1));
-        std::vector<tools::Document> documents = documents_of(held, model);
-        if (request.quick && documents.size() > 8) documents.resize(8);
+        const auto documents = documents_of(held, model, request.quick ? 8 : most_documents);
         for (const int end : ends) {
             request.progress(told("{} to position {}", names[kind], end));
-            const auto n = static_cast<std::size_t>(std::min(file.context, ends[0]));
-            Session session(model, {.first_position = end - static_cast<int>(n)});
-            Losses& out = all[{kind, end}];
-            for (std::size_t d = 0; d < documents.size(); ++d) {
-                const std::span<const Token> tokens = documents[d].tokens;
-                const Vector nll = tools::score_window(session, tokens.first(std::min(n, tokens.size())));
-                out.nll.insert(out.nll.end(), nll.begin(), nll.end());
-                out.document.resize(out.nll.size(), static_cast<int>(d));
-            }
+            const int n = std::min(model.context(), ends[0]);
+            const Losses& one = all[{kind, end}] = score(model, documents, static_cast<std::size_t>(n) - 1, end - n);
             const Mean extra = more(kind, end);
-            add_row(losses, names[kind], end, mean_of_clusters(out.nll, out.document), extra,
+            add_row(losses, names[kind], end, mean_of_clusters(one.nll, one.document), extra,
                     worded(above(extra.interval(), 0), "worse", "better", "undecided"));
         }
     }

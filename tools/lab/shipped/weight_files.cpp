@@ -53,12 +53,14 @@ Text held_out(const Request& request) {
     return {printable(base_name(file)), tools::read_corpus(file, tools::most_text, request.arguments.has("quiet"))};
 }
 
-std::vector<tools::Document> documents_of(const Text& text, const Model& model) {
-    return tools::read_documents(text.text, model, text.name);
+std::vector<tools::Document> documents_of(const Text& text, const Model& model, std::size_t most) {
+    std::vector<tools::Document> all = tools::read_documents(text.text, model, text.name);
+    if (all.size() > most) all.resize(most);
+    return all;
 }
 
-Losses score(const Model& model, std::span<const tools::Document> documents, std::size_t most) {
-    Session session(model);
+Losses score(const Model& model, std::span<const tools::Document> documents, std::size_t most, int first_position) {
+    Session session(model, {.first_position = first_position});
     const auto length = static_cast<std::size_t>(model.context());
     Losses all;
     for (std::size_t d = 0; d < documents.size(); ++d) {

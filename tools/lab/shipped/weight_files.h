@@ -29,15 +29,17 @@ struct Text {
     std::string text;
 };
 Text held_out(const Request& request);
-std::vector<tools::Document> documents_of(const Text& text, const Model& model);
+inline constexpr std::size_t most_documents = std::numeric_limits<std::size_t>::max();
+std::vector<tools::Document> documents_of(const Text& text, const Model& model, std::size_t most = most_documents);
 
 // For each scored token: its nats and its document.
 struct Losses {
     std::vector<double> nll;
     std::vector<int> document;
 };
-// Scores windows of the trained length, cut as in `ordo perplexity`; at most `most` tokens of each document.
+// Scores windows of the trained length, cut as in `ordo perplexity`; at most `most` tokens of each document. Each window
+// begins at first_position.
 Losses score(const Model& model, std::span<const tools::Document> documents,
-             std::size_t most = std::numeric_limits<std::size_t>::max());
+             std::size_t most = std::numeric_limits<std::size_t>::max(), int first_position = 0);
 
 } // namespace ordo::lab
