@@ -57,8 +57,10 @@ void transpose(const Word* from, int rows, int cols, int from_stride, Word* to, 
             for (int j = j0; j < std::min(cols, j0 + line); ++j) to[j * to_stride + i] = from[i * from_stride + j];
 }
 
-void reserve(Buffer<Word>& buffer, int rows) { // or outputs, in whole panels
-    const std::size_t words = static_cast<std::size_t>((rows + lanes - 1) / lanes) * panel_words;
+std::size_t words_of(int rows) { // or outputs, in whole panels
+    return static_cast<std::size_t>((rows + lanes - 1) / lanes) * panel_words;
+}
+void grow(Buffer<Word>& buffer, std::size_t words) {
     if (buffer.size() < words) buffer = Buffer<Word>(words);
 }
 
@@ -68,10 +70,18 @@ bool PairProducts::available() {
     return kernels().product_bf16_pairs != nullptr;
 }
 
+void PairProducts::reserve(int rows, int outputs) {
+    grow(rows_, words_of(rows));
+    grow(panels_, words_of(outputs));
+}
+
+std::size_t PairProducts::floats(int rows, int outputs) {
+    return words_of(rows) + words_of(outputs);
+}
+
 void PairProducts::operator()(View a, Transpose ta, View b, Transpose tb, View c, float beta) {
     const int k = ta == Transpose::no ? a.cols : a.rows;
-    reserve(rows_, c.rows);
-    reserve(panels_, c.cols);
+    reserve(c.rows, c.cols);
     for (int first = 0; first < k; first += depth) {
         const int count = std::min(depth, k - first);
         round_rows(a, ta, first, count, c.rows);

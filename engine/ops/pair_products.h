@@ -12,8 +12,12 @@ class PairProducts {
 public:
     static bool available(); // in the selected kernels
 
-    // c = a * b, or c + a * b if beta is not 0. The same bits for any number of threads. Call it outside a team.
+    // c = a * b, or c + a * b if beta is not 0. The same bits for any number of threads. Call it outside a team, or
+    // within a loop.
     void operator()(View a, Transpose ta, View b, Transpose tb, View c, float beta = 0);
+    // Takes the memory for products c of at most these sizes, so that they take none.
+    void reserve(int rows, int outputs);
+    static std::size_t floats(int rows, int outputs); // of this memory
 
 private:
     using Word = std::uint32_t; // two neighbours along k, as bf16

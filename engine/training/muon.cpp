@@ -64,13 +64,13 @@ std::vector<MatrixRows> hidden_matrices(const Blueprint& blueprint) {
     return matrices;
 }
 
-Orthogonaliser::Orthogonaliser(int most_rows, int most_cols)
-    : gram_(size_of(std::min(most_rows, most_cols), std::min(most_rows, most_cols))), polynomial_(gram_.size()),
-      product_(size_of(most_rows, most_cols)), matrix_(product_.size()) {}
+Orthogonaliser::Orthogonaliser(int smaller, int larger)
+    : larger_(std::max(smaller, larger)), gram_(size_of(std::min(smaller, larger), std::min(smaller, larger))),
+      polynomial_(gram_.size()), product_(size_of(smaller, larger)), matrix_(product_.size()) {}
 
-std::size_t Orthogonaliser::floats(int most_rows, int most_cols) {
-    const int least = std::min(most_rows, most_cols);
-    return 2 * (size_of(least, least) + size_of(most_rows, most_cols));
+std::size_t Orthogonaliser::floats(int smaller, int larger) {
+    const int least = std::min(smaller, larger);
+    return 2 * (size_of(least, least) + size_of(smaller, larger)) + PairProducts::floats(larger, larger);
 }
 
 void Orthogonaliser::multiply(View a, Transpose ta, View b, Transpose tb, View c, float beta) {

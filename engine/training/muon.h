@@ -25,18 +25,20 @@ std::vector<MatrixRows> hidden_matrices(const Blueprint& blueprint);
 // quintic Newton-Schulz iteration of Jordan et al., whose coefficients leave singular values between about 0.7 and 1.2.
 class Orthogonaliser {
 public:
-    explicit Orthogonaliser(int most_rows, int most_cols);
-    static std::size_t floats(int most_rows, int most_cols); // of its memory
+    // For matrices whose smaller and larger sides are at most these.
+    explicit Orthogonaliser(int smaller, int larger);
+    static std::size_t floats(int smaller, int larger); // of its memory
     // Memory for a matrix to make orthogonal.
     View matrix(int rows, int cols) { return view(matrix_.data(), rows, cols); }
     void operator()(View x);
     // From this call on, products round to bf16 and sum in f32, if PairProducts::available(). Jordan et al. round the
     // matrix itself too.
-    void multiply_pairs() { pairs_.emplace(); }
+    void multiply_pairs() { pairs_.emplace().reserve(larger_, larger_); }
 
 private:
     void multiply(View a, Transpose ta, View b, Transpose tb, View c, float beta = 0);
 
+    int larger_;
     std::optional<PairProducts> pairs_; // none: f32
     Buffer<float> gram_, polynomial_, product_, matrix_;
 };

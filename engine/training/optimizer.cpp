@@ -33,14 +33,16 @@ double sum_of_squares(std::span<const float> x) {
 Optimizer::Optimizer(Parameters& parameters, std::vector<MatrixRows> muon)
     : parameters_(parameters), muon_(std::move(muon)), m_(parameters.size()), v_(parameters.size()) {
     if (muon_.empty()) return;
-    int rows = 0, cols = 0;
+    int least = 0, most = 0;
     for (const MatrixRows& matrix : muon_) {
-        rows = std::max(rows, matrix.rows);
-        cols = std::max(cols, parameters.value(matrix.tensor).cols);
+        const auto [smaller, larger] = std::minmax({matrix.rows, parameters.value(matrix.tensor).cols});
+        least = std::max(least, smaller);
+        most = std::max(most, larger);
     }
-    const std::size_t most = 2 * parameters.size() / Orthogonaliser::floats(rows, cols);
-    const auto threads = std::clamp<std::size_t>(most, 1, static_cast<std::size_t>(thread_count()));
-    for (std::size_t i = 0; i < threads; ++i) orthogonalise_.emplace_back(rows, cols);
+    const std::size_t affordable = 2 * parameters.size() / Orthogonaliser::floats(least, most);
+    const std::size_t useful = std::min(muon_.size(), static_cast<std::size_t>(thread_count()));
+    for (std::size_t i = 0; i < std::clamp<std::size_t>(affordable, 1, useful); ++i)
+        orthogonalise_.emplace_back(least, most);
 }
 
 double Optimizer::step(const StepSize& size) {
@@ -52,7 +54,8 @@ double Optimizer::step(const StepSize& size) {
         if (parameters_.specs()[i].trainable && !is_muons(i)) adamw(i, size, scale);
     if (muon_.empty()) return norm;
     reserve_blas();
-    parallel_for_slots(static_cast<std::ptrdiff_t>(muon_.size()), static_cast<int>(orthogonalise_.size()),
+    const auto slots = static_cast<int>(orthogonalise_.size()); // few: better to share the products of each matrix
+    parallel_for_slots(static_cast<std::ptrdiff_t>(muon_.size()), 2 * slots > thread_count() ? slots : 1,
                        [&](std::ptrdiff_t i, int slot) { this->muon(muon_[i], orthogonalise_[slot], size, scale); });
     return norm;
 }

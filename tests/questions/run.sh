@@ -19,8 +19,8 @@ moved() { # QUESTION: with another first number, the check fails, and the script
     ! cmp -s "$page" tools/lab/questions.md && ! tools/scripts/questions.py --check "$page" &&
         tools/scripts/questions.py "$page" && tools/scripts/questions.py --check "$page"
 }
-lacks() { # PATTERN TEXT: without the lines that have the pattern, the check fails and says TEXT
-    sed "/$1/d" tools/lab/questions.md >"$page" &&
+lacks() { # EDIT TEXT: after this edit of sed, the check fails and says TEXT
+    sed "$1" tools/lab/questions.md >"$page" &&
         tools/scripts/questions.py --check "$page" 2>&1 | grep -q "$2"
 }
 lacks_picture() {
@@ -35,9 +35,10 @@ waiting() { # a text that waits for a result that is there
 check 'the numbers of the page are those of the experiments' tools/scripts/questions.py --check
 check 'twenty questions' test "$(grep -c '^## ' tools/lab/questions.md)" = 20
 for question in $(seq 20); do check "another number in the answer to question $question" moved "$question"; done
-check 'a question without a command' lacks '^`.*lab values' '## 8.*expected a command'
-check 'a question without a picture' lacks '^!.*values-shares' '## 8.*expected a command, a picture'
-check 'an answer without a number' lacks '^> right in .*14' '## 8.*of one sentence with a bold number'
+check 'a question without a command' lacks 's/^`build.ordo lab values` · //' '## 8.*expected a command'
+check 'a question without a picture' lacks '/^!.*values-shares/d' '## 8.*expected a command, a picture'
+check 'an answer without a number' lacks '/^> right in .*14/s/[*]//g' '## 8.*of one sentence with a bold number, found 1 without one'
+check 'an answer of two sentences' lacks '/^> right in .*14/s/$/ So./' '## 8.*of one sentence with a bold number, found 2'
 rm "$SCRATCH/questions/rotary-bases.svg"
 check 'a picture that is not there' lacks_picture
 check 'a text that waits for a result' waiting

@@ -117,9 +117,10 @@ try {
     await test(`questions, ${width} px`, width, dark, async (page) => {
       await page.open(`${base}questions.html`);
       await page.until(`${all('main img')}.length && ${all('main img')}.every(({ complete }) => complete)`);
-      check('twenty questions, all pictures and no Markdown', await page.evaluate(`[${all('h2')}.length,
+      check('twenty questions and answers, all pictures and no Markdown', await page.evaluate(`[${all('h2')}.length,
+        ${all('h2 + blockquote')}.length,
         ${all('main img')}.filter((picture) => !picture.naturalWidth).map(({ src }) => src),
-        /\\*\\*|\\]\\(|\`|<!--|^#/m.test(${text('main')})]`), [20, [], false]);
+        /\\*\\*|\\]\\(|\`|<!--|^#/m.test(${text('main')})]`), [20, 20, [], false]);
       check('their faults', await page.evaluate(`(${faults})()`), []);
       if (pictures) writeFileSync(join(pictures, `questions-${width}-${dark ? 'dark' : 'light'}.png`), await page.picture());
       const links = await page.evaluate(`${all('main a')}.map(({ href }) => href).filter((href) => href.includes('/#'))`);

@@ -82,8 +82,9 @@ def answer(section):
     if title.startswith("## "):
         quoted = re.match(r"[^\n]*\n((?:> [^\n]*\n)*)", section)[1]
         sentences = len(re.findall(r"[.?!](?=\s|$)", quoted))
-        if sentences != 1 or not re.search(r"\*\*-?[\d,.]*\d\*\*", quoted):
-            sys.exit(f"questions: {title}: expected an answer of one sentence with a bold number, found {sentences}")
+        bold = "" if re.search(r"\*\*-?[\d,.]*\d\*\*", quoted) else " without one"
+        if sentences != 1 or bold:
+            sys.exit(f"questions: {title}: expected an answer of one sentence with a bold number, found {sentences}{bold}")
         if not (re.search(r"`(build/ordo|make)\b", section) and re.search(r"!\[|\n\|", section) and "](http" in section):
             sys.exit(f"questions: {title}: expected a command, a picture or a table, and an address to read on")
     specs = [line for part in re.findall(r"<!-- numbers:\n(.*?)-->", section, re.S) for line in part.split("\n")[:-1]]

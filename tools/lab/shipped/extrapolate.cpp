@@ -188,7 +188,7 @@ const Experiment extrapolate_experiment{
                "windows, for last tokens and by position, with the figures of the ALiBi paper (Press, Smith and Lewis "
                "2022, arXiv 2108.12409). The expectations were written before the first run.",
     .options = {"model", "corpus", "length"},
-    .seconds = {240, 30},
+    .seconds = {640, 30},
     .run = extrapolate_file::run};
 
 } // namespace ordo::lab
