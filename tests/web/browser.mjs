@@ -269,6 +269,7 @@ try {
     for (const hash of ['#toString', '#__proto__']) await at(`${hash}?e=none&n=20`, `!${$('#write')}.hidden`);
     await at('#attention?e=alibi&l=-5&h=abc', ready.attention);
     check('the first head', await page.evaluate(text('#attention .which')), 'Layer 1, head 1');
+    check('what a head can be', await page.evaluate(`/h: expected a whole number from 0 to 3, found abc/.test(${text('#attention .status')})`));
     const places = `new Set(${all('#attention tbody .meter')}.map((bar) => bar.getBoundingClientRect().left)).size`;
     check('the bars begin at one place', await page.evaluate(places), 1);
     await at('#encoding?e=rope&theta=abc', ready.encoding);

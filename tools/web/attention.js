@@ -83,8 +83,13 @@ function show() {
     span.dataset.i = i;
     return span;
   }));
-  const within = (value, count) => Math.max(0, Math.min(Math.floor(value) || 0, count - 1));
-  choose({ l: within(state.l, found.layers), h: within(state.h, found.heads) });
+  const within = (key, count) => {
+    const taken = Math.max(0, Math.min(Math.floor(state[key]) || 0, count - 1));
+    if (state[key] && state[key] !== String(taken))
+      status.textContent += ` ${key}: expected a whole number from 0 to ${count - 1}, found ${state[key].slice(0, 40)}.`;
+    return taken;
+  };
+  choose({ l: within('l', found.layers), h: within('h', found.heads) });
 }
 
 async function compute() {

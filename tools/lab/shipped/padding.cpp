@@ -43,6 +43,7 @@ Result run(const Request& request) {
     const Text held = held_out(request);
     Figures figures{{"model", "pads", "mask", "positions", "variation", "half"}, {}, 3};
     Names names;
+    double worst = 0;                                                // of pads that are masked and not counted
     std::map<std::tuple<std::size_t, std::size_t, int>, Mean> moved; // [model][way][pads]
     for (const Trained& trained : models_of(request)) {
         request.progress(trained.name);
@@ -54,8 +55,8 @@ Result run(const Request& request) {
             for (const int pads : counts) {
                 Vector variations;
                 for (const tools::Document& document : documents) {
-                    const auto prompt =
-                        std::span<const Token>(document.tokens).first(std::min(most_prompt, document.tokens.size()));
+                    const std::span<const Token> all = document.tokens,
+                                                 prompt = all.first(std::min(most_prompt, all.size()));
                     if (pads + static_cast<int>(prompt.size()) > session.capacity()) continue;
                     const Vector plain = next_word(session, prompt, 0, ways[w], pad),
                                  padded = next_word(session, prompt, pads, ways[w], pad);
@@ -66,6 +67,7 @@ Result run(const Request& request) {
                 if (variations.empty()) continue;
                 const Mean mean = mean_of(variations);
                 moved[{names.size(), w, pads}] = mean;
+                if (w == 0) worst = std::max(worst, mean.mean);
                 add_row(figures, trained.name, pads, ways[w].mask, ways[w].positions, mean);
             }
         names.push_back(trained.name);
@@ -75,9 +77,6 @@ Result run(const Request& request) {
             return moved.contains({m, w, pads}) ? moved.at({m, w, pads}).mean : NAN;
         };
     };
-    double worst = 0;
-    for (std::size_t m = 0; m < names.size(); ++m)
-        for (const int pads : counts) worst = std::max(worst, at(0, pads)(m));
     std::string still, move; // with the mask, and positions from the pads
     for (std::size_t m = 0; m < names.size(); ++m)
         if (const double v = at(1, 32)(m); v < 1e-3)

@@ -36,30 +36,27 @@ double angle(int position, double frequency, Kind kind) {
 // A rotation of neighbouring columns by these angles.
 class Rounded final : public Encoding {
 public:
-    Rounded(Vector frequencies, Kind kind, int positions) : pairs_(frequencies.size()) {
-        for (int p = 0; p < positions; ++p)
-            for (const double frequency : frequencies) {
-                const double t = angle(p, frequency, kind), c = std::cos(t), s = std::sin(t);
-                const bool waves = kind == Kind::bf16_waves;
-                turns_.emplace_back(waves ? rounded(c, kind) : static_cast<float>(c),
-                                    waves ? rounded(s, kind) : static_cast<float>(s));
-            }
-    }
+    Rounded(Vector frequencies, Kind kind) : frequencies_(std::move(frequencies)), kind_(kind) {}
     std::string spec() const override { return "rounded"; }
     void rotate(View x, const HeadRows& rows) const override {
+        const auto held = [&](double wave) {
+            return kind_ == Kind::bf16_waves ? rounded(wave, kind_) : static_cast<float>(wave);
+        };
         for (int i = 0; i < x.rows; ++i)
-            for (int first = 0; first < x.cols; first += x.cols / rows.n_heads)
-                for (std::size_t k = 0; k < pairs_; ++k) {
-                    const auto [c, s] = turns_[static_cast<std::size_t>(rows.positions[i]) * pairs_ + k];
+            for (std::size_t k = 0; k < frequencies_.size(); ++k) {
+                const double t = angle(rows.positions[i], frequencies_[k], kind_);
+                const float c = held(std::cos(t)), s = held(std::sin(t));
+                for (int first = 0; first < x.cols; first += x.cols / rows.n_heads) {
                     float* pair = x.row(i) + first + 2 * k;
                     const float a = pair[0], b = pair[1];
                     pair[0] = a * c - b * s, pair[1] = a * s + b * c;
                 }
+            }
     }
 
 private:
-    std::size_t pairs_;
-    std::vector<std::pair<float, float>> turns_; // [position][pair]
+    Vector frequencies_; // of the pairs
+    Kind kind_;
 };
 
 Figures errors(Curves& curves) {
@@ -96,7 +93,7 @@ Result run(const Request& request) {
         return mean_of_clusters(minus(one.nll, exact.nll), one.document);
     };
     for (int kind = 0; kind < static_cast<int>(std::size(kinds)); ++kind) {
-        const Model model = Model::load(file.file, std::make_unique<Rounded>(frequencies, kinds[kind], ends[2] + 1));
+        const Model model = Model::load(file.file, std::make_unique<Rounded>(frequencies, kinds[kind]));
         const auto documents = documents_of(held, model, request.quick ? 8 : most_documents);
         for (const int end : ends) {
             request.progress(told("{} to position {}", names[kind], end));
