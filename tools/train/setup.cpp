@@ -126,8 +126,8 @@ Blueprint fitting_trunk(const Options& o, const Tokenizer& tokenizer) {
     if (!o.init.empty() && o.tokenizer.empty()) // its ids may be fewer than its rows
         b.vocab_size = std::max(b.vocab_size, read_blueprint(Safetensors::open(o.init)).vocab_size);
     check(b, "model");
-    // Values, gradients, the optimiser's two averages, and the best values. Muon's temporary memory is that of at most two
-    // more, or of one thread.
+    // Values, gradients, the optimiser's two averages, and the best values. Muon's temporary memory is that of at most
+    // two more, or of one thread.
     const int copies = 4 + (o.keep == Keep::best ? 1 : 0) + (o.method == Method::muon ? 2 : 0);
     const int here = ranks::on_this_machine(); // each rank has its own copies
     check_training_memory(b, ModelEncodings(o.encoding, b.dims()), o.batch / ranks::count() * here, b.context,

@@ -37,8 +37,8 @@ struct Losses {
     std::vector<double> nll;
     std::vector<int> document;
 };
-// Scores windows of the trained length, cut as in `ordo perplexity`; at most `most` tokens of each document. Each window
-// begins at first_position.
+// Scores windows of the trained length, cut as in `ordo perplexity`; at most `most` tokens of each document. Each
+// window begins at first_position.
 Losses score(const Model& model, std::span<const tools::Document> documents,
              std::size_t most = std::numeric_limits<std::size_t>::max(), int first_position = 0);
 
