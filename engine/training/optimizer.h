@@ -39,8 +39,9 @@ private:
 
     Parameters& parameters_;
     std::vector<MatrixRows> muon_;
-    std::vector<Orthogonaliser> orthogonalise_; // of each thread, in the memory of at most two copies of the parameters
-    Buffer<float> m_, v_;                       // averages of gradients, or Muon's momentum; averages of their squares
+    // Of each thread: in all, the memory of at most two copies of the parameters, or one thread's.
+    std::vector<Orthogonaliser> orthogonalise_;
+    Buffer<float> m_, v_; // averages of gradients, or Muon's momentum; averages of their squares
 };
 
 } // namespace ordo

@@ -83,6 +83,7 @@ function show() {
     span.dataset.i = i;
     return span;
   }));
+  status.textContent = found.about;
   const within = (key, count) => {
     const taken = Math.max(0, Math.min(Math.floor(state[key]) || 0, count - 1));
     if (state[key] && state[key] !== String(taken))
@@ -106,7 +107,7 @@ async function compute() {
     words = found.tokens.map((token) => is_special(token) ? 'start' : visible(token));
     section.style.setProperty('--mark', $(':checked', form).closest('label').style.getPropertyValue('--mark'));
     for (const note of $$('.adds', section)) note.hidden = note.dataset.adds !== found.adds;
-    status.textContent = `${model.name} has ${found.layers} layers with ${found.heads} heads each.` +
+    found.about = `${model.name} has ${found.layers} layers with ${found.heads} heads each.` +
       (all.length > most_words ? ` The maps show the first ${most_words} words.` : '');
     show();
   } catch (error) {
