@@ -63,8 +63,6 @@ def rates(command, speed):
     """Tokens per second by test."""
     found = {}
     for row in csv.DictReader(io.StringIO(output(command))):
-        if row.get("encoding") == "none" and encoding_of[file] != "none":
-            continue  # `ordo bench` measures it in addition to the file's own
         prompt, depth = int(row["n_prompt"]), int(row.get("n_depth") or 0)
         if prompt and int(row["n_gen"]):
             prompt, depth = 0, prompt  # of -gp: the prompt is not timed
@@ -90,7 +88,7 @@ def process(command):
 
 def measured(engine):
     if engine == ordo:
-        found = rates([ordo, "bench", "-q", "-m", file, "--format", "csv", "--ubatch-size", "512", *load, *depths, *more.split()], "median_ts")
+        found = rates([ordo, "bench", "-q", "--alone", "-m", file, "--format", "csv", "--ubatch-size", "512", *load, *depths, *more.split()], "median_ts")
         return {**found, **process([ordo, "generate", "-q", "-m", file, "-t", threads, "-p", "Once", "-n", "1", "--temp", "0"])}
     if engine == cli:
         return process([cli, "-m", file, "-t", threads, "-p", "Once", "-n", "1", "--temp", "0", "-no-cnv"])
@@ -101,10 +99,6 @@ def spread(values, digits):
     return f"{statistics.median(values):,.{digits}f} [{min(values):,.{digits}f}..{max(values):,.{digits}f}]"
 
 
-def info(path):
-    return dict(line.split(": ", 1) for line in output([ordo, "info", path]).splitlines() if ": " in line and line[0] != " ")
-
-
 def depth_options(engine):
     """ik_llama.cpp decodes after a prompt (-gp). Older versions of llama.cpp have no option for depth."""
     known = output([engine, "--help"])
@@ -112,7 +106,6 @@ def depth_options(engine):
 
 
 depths_of = {engine: depth_options(engine) for engine in benches}
-encoding_of = {file: info(file)["encoding"].split(":")[0] for file in files}
 print("| file | work | Ordo | another | | ratio |\n|---|---|--:|---|--:|--:|")
 for file in files:
     seen = collections.defaultdict(list)

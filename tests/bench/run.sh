@@ -72,6 +72,11 @@ done
 ok "2 prompts and a decode at 2 depths on 2 thread counts" [ "$(wc -l <"$scratch/csv")" -eq 13 ]
 "$build/ordo" bench -q -p 4 -n 2 --parallel 1,3 -t 1 -r 1 --layers 1 --encodings none --format csv >"$scratch/csv"
 ok "a prompt, one sequence and three" [ "$(wc -l <"$scratch/csv")" -eq 4 ]
+bench --alone --encodings rope,alibi --format csv >"$scratch/csv"
+ok "alone: only the named encodings" [ "$(tail -n +2 "$scratch/csv" | grep -o 'rope\|alibi\|none' | tr '\n' ' ')" = "rope alibi rope alibi " ]
+ok "alone: speed is measured, calls and differences are not" [ -n "$(cells median_ts 1)" -a \
+    -z "$(cells diff_median 1)$(cells moments_percent 1)$(cells rotate_us 1)$(cells moments_flops 1)$(cells moments_of_predicted 1)" ]
+ok "alone: bytes of tables stay" [ "$(cells table_bytes 1)" -gt 0 ]
 for type in f16 bf16 q8_0 q4_0; do
     ok "weights of $type" "$build/ordo" bench -q -p 8 -n 2 -r 1 -t 1 --layers 1 --encodings rope --dtype $type
 done
@@ -94,6 +99,9 @@ ok "the text says what noise is" grep -q 'drown in noise' "$scratch/text"
 ok "what each encoding costs by default" [ "$(head -n 1 "$scratch/text" | tr -s ' ')" = "model test encoding t/s diff % us/token kflop tables params" ]
 bench -v --encodings rope >"$scratch/text"
 ok "and all with -v" grep -q '^model .* threads .* quartiles .* moments % .* x pred.' "$scratch/text"
+bench --alone --encodings rope >"$scratch/text"
+ok "alone: a short table" [ "$(head -n 1 "$scratch/text" | tr -s ' ')" = "model test encoding t/s" ]
+ok "alone: no note on absent columns" [ "$(grep -c 'diff %' "$scratch/text")" -eq 0 ]
 bench --dtype f32,q8_0 --encodings rope >"$scratch/text"
 ok "what differs is shown" [ "$(head -n 1 "$scratch/text" | tr -s ' ')" = "model type test encoding t/s diff % us/token kflop tables params" ]
 

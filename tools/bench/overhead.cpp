@@ -195,7 +195,7 @@ std::vector<EncodingCost> measure(const Model& trunk, const Plan& plan, const Wo
             const double seconds = seconds_of_pass(models[i], load, plan.chunk, tokens);
             if (round >= 0) costs[i].seconds.push_back(seconds);
         }
-    time_moments(trunk, models, plan, load, tokens, costs);
+    if (!plan.alone) time_moments(trunk, models, plan, load, tokens, costs);
     return costs;
 }
 

@@ -42,10 +42,11 @@ std::unique_ptr<Model::Impl> same_trunk(const Model& model);
 Model with_encoding(const Model& trunk, std::string_view encoding, int context, EncodingBytes* bytes = nullptr);
 
 struct Plan {
-    std::vector<std::string> encodings; // "none" first
+    std::vector<std::string> encodings;
     int rounds = 5;
-    int chunk = 256; // tokens processed at once in prefill
-    int beside = 0;  // threads that only keep processors busy
+    int chunk = 256;    // tokens processed at once in prefill
+    int beside = 0;     // threads that only keep processors busy
+    bool alone = false; // only speed: without the time of the encodings' own calls
 };
 
 // Runs one load with every encoding: first a warm-up round, then `rounds` rounds of all encodings, each in a new random

@@ -109,7 +109,8 @@ std::vector<BenchResult> run_load(const Trunk& trunk, const bench::Plan& plan, c
         r.rate = bench::summarize(bench::rates(load.tokens() * load.n_parallel, cost.seconds));
         r.difference = bench::summarize(bench::paired_percent(cost.seconds, none));
         r.moments_percent = 1e-4 * cost.moment_us.sum() * load.tokens() * load.n_parallel / bench::quantile(none, 0.5);
-        r.reference = results.empty();
+        r.alone = plan.alone;
+        r.reference = results.empty() || plan.alone;
         r.predicted = bench::predict(blueprint_of(trunk.model), sizes, load, plan.chunk);
         r.cost = std::move(cost);
         results.push_back(std::move(r));
@@ -167,8 +168,10 @@ int run_bench(const Arguments& arguments) {
             const bench_file::Trunk trunk = bench_file::open_trunk(arguments, name, dtype);
             std::vector<std::string> lists(arguments.all("encodings").begin(), arguments.all("encodings").end());
             if (lists.empty()) lists.push_back(file ? trunk.model.encoding() : "all");
-            const bench::Plan plan{bench::encoding_list(lists), arguments.integer("repetitions"),
-                                   arguments.integer("ubatch-size"), arguments.integer("beside")};
+            const bool alone = arguments.has("alone");
+            const bench::Plan plan{alone ? bench::spec_list(lists) : bench::encoding_list(lists),
+                                   arguments.integer("repetitions"), arguments.integer("ubatch-size"),
+                                   arguments.integer("beside"), alone};
             for (BenchResult& r : bench_file::run_trunk(trunk, plan, loads, progress)) results.push_back(std::move(r));
         }
     write_bench(results, parse_format(arguments.text("format")), quiet, arguments.has("verbose"));

@@ -13,6 +13,8 @@ constexpr Option options[] = {
     repeatable({Kind::text, "encodings,encoding", "LIST",
                 "The specs to measure, separated by commas or semicolons, or all. Default: all, or the model's own "
                 "with --model. none is always measured too."}),
+    {Kind::flag, "alone", "",
+     "Measure only tokens per second, without none and without the time of the encodings' own calls."},
     {Kind::integers, "p,n-prompt", "N=512", 0, most_tokens, "For prefill: the tokens fed at once; 0: no prefill."},
     {Kind::integers, "n,n-gen", "N=128", 0, most_tokens, "For decode: the tokens fed one at a time; 0: no decode."},
     {Kind::integers, "d,n-depth", "N=0", 0, most_tokens, "The tokens already in the cache, which are not timed."},

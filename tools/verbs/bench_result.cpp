@@ -49,59 +49,65 @@ const std::vector<std::string> record_columns = [] {
 
 std::vector<Cell> record(const BenchResult& r) {
     const bench::EncodingCost& cost = r.cost;
-    return {bench::cpu_name(),
-            bench::backend_name(),
-            r.trunk,
-            r.type,
-            whole(r.bytes),
-            whole(r.parameters),
-            std::int64_t{r.chunk},
-            std::int64_t{r.load.n_threads},
-            std::int64_t{r.load.n_prompt},
-            std::int64_t{r.load.n_gen},
-            std::int64_t{r.load.n_depth},
-            std::int64_t{r.load.n_parallel},
-            std::int64_t{r.beside},
-            std::string(name_of(r.load.cache)),
-            std::string(name_of(r.load.cache)),
-            cost.encoding,
-            whole(cost.seconds.size()),
-            nanoseconds(r.seconds.mean),
-            nanoseconds(r.seconds.deviation),
-            rounded(r.rate.mean, 3),
-            rounded(r.rate.deviation, 3),
-            rounded(r.rate.min, 3),
-            rounded(r.rate.median, 3),
-            rounded(r.rate.max, 3),
-            rounded(r.difference.first_quartile, 3),
-            rounded(r.difference.median, 3),
-            rounded(r.difference.third_quartile, 3),
-            rounded(r.moments_percent, 4),
-            rounded(cost.moment_us[moment_embed], 5),
-            rounded(cost.moment_us[moment_observe], 5),
-            rounded(cost.moment_us[moment_rotate], 5),
-            rounded(cost.moment_us[moment_bias], 5),
-            rounded(cost.moment_us[moment_rescore], 5),
-            rounded(cost.moment_us[moment_mix], 5),
-            whole(cost.moment_operations.sum()),
-            giga(cost.rates.product),
-            giga(cost.rates.sum),
-            rounded(cost.predicted_us(), 5),
-            r.moments_of_predicted() > 0 ? rounded(r.moments_of_predicted(), 3) : Cell{},
-            whole(cost.bytes.tables),
-            whole(cost.bytes.parameters),
-            whole(r.predicted.flops),
-            whole(r.predicted.bytes),
-            giga(r.flops()),
-            giga(r.bytes_read()),
-            giga(r.limits.stream),
-            giga(r.limits.sgemm),
-            r.decode() ? rounded(r.percent_of_stream(), 2) : Cell{},
-            r.decode() ? Cell{} : rounded(r.percent_of_sgemm(), 2),
-            giga(r.limits.floats),
-            giga(r.limits.pairs),
-            giga(r.limits.bytes),
-            rounded(r.decode() ? r.percent_of_stream() : r.percent_of_products(), 2)};
+    std::vector<Cell> cells{bench::cpu_name(),
+                            bench::backend_name(),
+                            r.trunk,
+                            r.type,
+                            whole(r.bytes),
+                            whole(r.parameters),
+                            std::int64_t{r.chunk},
+                            std::int64_t{r.load.n_threads},
+                            std::int64_t{r.load.n_prompt},
+                            std::int64_t{r.load.n_gen},
+                            std::int64_t{r.load.n_depth},
+                            std::int64_t{r.load.n_parallel},
+                            std::int64_t{r.beside},
+                            std::string(name_of(r.load.cache)),
+                            std::string(name_of(r.load.cache)),
+                            cost.encoding,
+                            whole(cost.seconds.size()),
+                            nanoseconds(r.seconds.mean),
+                            nanoseconds(r.seconds.deviation),
+                            rounded(r.rate.mean, 3),
+                            rounded(r.rate.deviation, 3),
+                            rounded(r.rate.min, 3),
+                            rounded(r.rate.median, 3),
+                            rounded(r.rate.max, 3),
+                            rounded(r.difference.first_quartile, 3),
+                            rounded(r.difference.median, 3),
+                            rounded(r.difference.third_quartile, 3),
+                            rounded(r.moments_percent, 4),
+                            rounded(cost.moment_us[moment_embed], 5),
+                            rounded(cost.moment_us[moment_observe], 5),
+                            rounded(cost.moment_us[moment_rotate], 5),
+                            rounded(cost.moment_us[moment_bias], 5),
+                            rounded(cost.moment_us[moment_rescore], 5),
+                            rounded(cost.moment_us[moment_mix], 5),
+                            whole(cost.moment_operations.sum()),
+                            giga(cost.rates.product),
+                            giga(cost.rates.sum),
+                            rounded(cost.predicted_us(), 5),
+                            r.moments_of_predicted() > 0 ? rounded(r.moments_of_predicted(), 3) : Cell{},
+                            whole(cost.bytes.tables),
+                            whole(cost.bytes.parameters),
+                            whole(r.predicted.flops),
+                            whole(r.predicted.bytes),
+                            giga(r.flops()),
+                            giga(r.bytes_read()),
+                            giga(r.limits.stream),
+                            giga(r.limits.sgemm),
+                            r.decode() ? rounded(r.percent_of_stream(), 2) : Cell{},
+                            r.decode() ? Cell{} : rounded(r.percent_of_sgemm(), 2),
+                            giga(r.limits.floats),
+                            giga(r.limits.pairs),
+                            giga(r.limits.bytes),
+                            rounded(r.decode() ? r.percent_of_stream() : r.percent_of_products(), 2)};
+    const auto place = [&](std::string_view column) {
+        return cells.begin() +
+               (std::find(record_columns.begin(), record_columns.end(), column) - record_columns.begin());
+    };
+    if (r.alone) std::fill(place("diff_q1"), place("table_bytes"), Cell{});
+    return cells;
 }
 
 const std::vector<std::string> line_columns = {"model",    "type",    "test",   "threads",   "encoding",  "t/s",
@@ -133,8 +139,8 @@ std::vector<Cell> line(const BenchResult& r) {
 
 // The columns of the short table: the cost of each encoding, except columns without values, and the columns that tell
 // rows apart, if they differ.
-constexpr std::string_view short_columns[] = {"model", "test", "encoding", "t/s", "diff %"},
-                           cost_columns[] = {"us/token", "kflop", "tables", "params"},
+constexpr std::string_view short_columns[] = {"model", "test", "encoding", "t/s"},
+                           cost_columns[] = {"diff %", "us/token", "kflop", "tables", "params"},
                            telling_columns[] = {"type", "threads"};
 
 bool is_shown(const Figures& figures, std::size_t column) {
@@ -160,19 +166,23 @@ Figures shortened(const Figures& figures) {
 }
 
 // One note per line. A narrow terminal wraps them.
+constexpr std::string_view speed_note = "t/s: tokens per second, median.\n";
+
+constexpr std::string_view limit_notes =
+    "limit % in decoding: the bytes that must be read, of a stream of reads in the same run on as many threads.\n"
+    "limit % in prefill: the operations of products, of a loop that only multiplies numbers of the weights' type in "
+    "registers.\n";
+
 constexpr std::string_view short_notes =
-    "t/s: tokens per second, median; all encodings took turns on the same weights, in another order each round.\n"
-    "diff %: time compared with none's in the same round, median; differences below about 3 % drown in noise.\n"
+    "diff %: time compared with none's in the same round, median; all took turns on the same weights; differences "
+    "below about 3 % drown in noise.\n"
     "us/token: the time of an encoding's own calls; kflop: 1,000 operations a token predicted for them; tables, "
     "params: "
     "KiB that it computes, and that it trains. -v, --format csv or json: more.\n";
 
 constexpr std::string_view notes =
-    "t/s: tokens per second, median; all encodings took turns on the same weights, in another order each round.\n"
-    "limit % in decoding: the bytes that must be read, of a stream of reads in the same run on as many threads.\n"
-    "limit % in prefill: the operations of products, of a loop that only multiplies numbers of the weights' type in "
-    "registers.\n"
-    "diff %: time compared with none's in the same round, median and quartiles; below about 3 % they drown in noise.\n"
+    "diff %: time compared with none's in the same round, median and quartiles; all took turns on the same weights; "
+    "below about 3 % they drown in noise.\n"
     "moments %: what they should be, the encoding's own calls (us/token) timed within passes and divided by none's.\n"
     "kflop: 1,000 operations a token that they are for.\n"
     "x pred.: their time, divided by what these would take at the rates of products and of sums in the same pass.\n"
@@ -202,9 +212,11 @@ void write_bench(std::span<const BenchResult> results, Format format, bool quiet
         figures.rows.push_back(people ? bench_result_file::line(r) : bench_result_file::record(r));
     if (people && !verbose) figures = bench_result_file::shortened(figures);
     std::string out = format == Format::text ? for_stdout(figures) : render(figures, format);
-    const std::string below = "\n" + std::string(verbose ? bench_result_file::notes : bench_result_file::short_notes) +
-                              bench_result_file::limit_lines(results) + bench::cpu_name() + "; " +
-                              bench::backend_name() + "\n";
+    std::string below = "\n" + std::string(bench_result_file::speed_note);
+    if (verbose) below += bench_result_file::limit_notes;
+    if (std::any_of(results.begin(), results.end(), [](const BenchResult& r) { return !r.reference; }))
+        below += verbose ? bench_result_file::notes : bench_result_file::short_notes;
+    below += bench_result_file::limit_lines(results) + bench::cpu_name() + "; " + bench::backend_name() + "\n";
     if (people) out += format == Format::text ? for_stdout(below) : below;
     write_out(out);
     if (!people && !quiet) write_message("bench: differences of whole passes below about 3 % drown in noise");

@@ -19,7 +19,8 @@ struct BenchResult {
     bench::EncodingCost cost;
     bench::Summary seconds{}, rate{}, difference{}; // difference: to none in the same round, percent of time
     double moments_percent = 0;                     // the encoding's own calls, as a percentage of none's pass
-    bool reference = false;                         // whether this is none
+    bool reference = false;                         // compared with nothing, as none is
+    bool alone = false;                             // without the time of the encoding's own calls
     bench::Cost predicted;                          // of none
     bench::Limits limits;                           // of the machine on the load's threads
 
