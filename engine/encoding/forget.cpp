@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "core/parallel.h"
+#include "core/tensor.h"
 #include "encoding/base/float_pair.h"
 #include "encoding/base/projection.h"
 #include "encoding/base/registered.h"
@@ -46,10 +47,9 @@ public:
     int state_floats() const override { return 2 * heads(); }
     void observe(View x, int layer, Positions, const float* before, View state) const override {
         const View weight = tensor(slot(layer), 0), bias = tensor(slot(layer), 1);
+        project(x, weight, cols_of(state, 0, heads()));
         parallel_for(x.rows, 16, [&](std::ptrdiff_t t) {
             float* row = state.row(static_cast<int>(t));
-            kernels().dots(1, heads(), x.cols, weight.data, weight.stride, x.row(static_cast<int>(t)), x.stride, row,
-                           state.stride);
             // The heads are in descending order, because a head's pair overwrites the products of later heads.
             for (int h = heads() - 1; h >= 0; --h)
                 split_pair(log_sigmoid(static_cast<double>(row[h]) + static_cast<double>(bias.row(0)[h])), row + 2 * h);

@@ -6,7 +6,9 @@
 #include "encoding/base/walk.h"
 #include "kernels/kernels.h"
 
+#include <algorithm>
 #include <cmath>
+#include <optional>
 
 namespace ordo {
 
@@ -21,7 +23,7 @@ const EncodingInfo path_encoding = {
 
 namespace path_file {
 
-constexpr int most_kernel = 8;
+constexpr int most_kernel = 8, tokens_at_once = 8;
 
 // u = U D x, conv(u)_t = sum over m of c_m u_(t - kernel + 1 + m), and w = z / sqrt(|z|^2 + 1e-6). w and beta belong
 // to a key/value head, whose query heads share them. The initial values are those of flash-linear-attention. With a
@@ -47,24 +49,26 @@ public:
     int state_floats() const override { return low(kernel_); }
     void observe(View x, int layer, Positions, const float* before, View state) const override {
         const View down = tensor(slot(layer), 0), gate = tensor(slot(layer), 3), bias = tensor(slot(layer), 4);
-        parallel_for(x.rows, 16, [&](std::ptrdiff_t i) {
-            const auto t = static_cast<int>(i);
-            float *row = state.row(t), *beta = row + columns();
-            kernels().dots(1, rank_, x.cols, down.data, down.stride, x.row(t), x.stride, row + low(0), state.stride);
-            kernels().dots(1, kv_heads(), x.cols, gate.data, gate.stride, x.row(t), x.stride, beta, state.stride);
-            for (int g = 0; g < kv_heads(); ++g) beta[g] = 2 / (1 + std::exp(-(beta[g] + bias.row(0)[g])));
-        });
-        parallel_for(x.rows, 4, [&](std::ptrdiff_t i) {
-            const auto t = static_cast<int>(i);
-            float* row = state.row(t);
-            for (int m = 1; m < kernel_; ++m) {
-                const float* earlier = m <= t ? state.row(t - m) + low(0) : before ? before + low(m - t - 1) : nullptr;
-                for (int k = 0; k < rank_; ++k) row[low(m) + k] = earlier ? earlier[k] : 0;
+        project(x, down, cols_of(state, low(0), rank_));
+        project(x, gate, cols_of(state, columns(), kv_heads()));
+        parallel_for((x.rows + tokens_at_once - 1) / tokens_at_once, 1, [&](std::ptrdiff_t block) {
+            const int first = static_cast<int>(block) * tokens_at_once, n = std::min(tokens_at_once, x.rows - first);
+            for (int t = first; t < first + n; ++t) {
+                float* const beta = state.row(t) + columns();
+                for (int g = 0; g < kv_heads(); ++g) beta[g] = 2 / (1 + std::exp(-(beta[g] + bias.row(0)[g])));
+                for (int m = 1; m < kernel_; ++m) {
+                    const float* earlier = m <= t   ? state.row(t - m) + low(0)
+                                           : before ? before + low(m - t - 1)
+                                                    : nullptr;
+                    for (int k = 0; k < rank_; ++k) state.row(t)[low(m) + k] = earlier ? earlier[k] : 0;
+                }
             }
             for (int g = 0; g < kv_heads(); ++g) {
-                Convolved c;
-                convolve(layer, g, row, c);
-                for (int k = 0; k < e(); ++k) row[g * e() + k] = c.norm * c.active[k];
+                Convolved c(*this, layer, g, rows_of(state, first, n));
+                for (int i = 0; i < n; ++i) {
+                    c.convolve(i);
+                    for (int k = 0; k < e(); ++k) state.row(first + i)[g * e() + k] = c.norm * c.active[k];
+                }
             }
         });
     }
@@ -73,18 +77,20 @@ public:
     void observe_backward(View d_state, View x, int layer, Positions, View state, View dx,
                           const Gradients& grads) const override {
         const View up = tensor(slot(layer), 1), convolution = tensor(slot(layer), 2);
-        parallel_for(kv_heads(), 1, [&](std::ptrdiff_t i) {
-            const int g = static_cast<int>(i), first = g * e();
+        parallel_for(kv_heads(), 1, [&](std::ptrdiff_t group) {
+            const int g = static_cast<int>(group), first = g * e();
+            std::optional<Convolved> c;
             for (int t = 0; t < x.rows; ++t) {
-                Convolved c;
-                convolve(layer, g, state.row(t), c);
+                const int i = t % tokens_at_once;
+                if (i == 0) c.emplace(*this, layer, g, rows_of(state, t, std::min(tokens_at_once, x.rows - t)));
+                c->convolve(i);
                 float *d = d_state.row(t) + first, &d_beta = d_state.row(t)[columns() + g];
                 const float *w = state.row(t) + first, along = kernels().dot(e(), w, d);
-                for (int k = 0; k < e(); ++k) d[k] = c.norm * (d[k] - along * w[k]);
-                kernels().silu_grad(e(), c.sum, d);
+                for (int k = 0; k < e(); ++k) d[k] = c->norm * (d[k] - along * w[k]);
+                kernels().silu_grad(e(), c->sum, d);
                 for (int k = 0; k < e(); ++k)
                     for (int m = 0; m < kernel_; ++m)
-                        grads.tensors[2].row(first + k)[kernel_ - 1 - m] += d[k] * c.inputs[m][k];
+                        grads.tensors[2].row(first + k)[kernel_ - 1 - m] += d[k] * c->input(i - m)[k];
                 const float beta = state.row(t)[columns() + g];
                 d_beta *= beta * (1 - beta / 2);
                 grads.tensors[4].row(0)[g] += d_beta;
@@ -107,6 +113,7 @@ public:
     }
 
     bool can_move_keys() const override { return true; } // no state depends on positions
+    bool rescores_tiles() const override { return walks_tiles(e()); }
     void rescore(View scores, const Tile& tile) const override { walk(scores, tile, reflection(tile)); }
     void rescore_backward(View d_scores, View, const Tile& tile, const Gradients& gradient) const override {
         walk_backward(d_scores, tile, gradient, reflection(tile));
@@ -130,23 +137,35 @@ public:
     }
 
 private:
+    // z of up to tokens_at_once tokens and a key/value head, from the rows D x in their states.
     struct Convolved {
-        float inputs[most_kernel][most_walk_columns]; // u of the last tokens, this one first
+        Convolved(const Path& of, int layer, int g, View states)
+            : path(of), convolution(rows_of(of.tensor(of.slot(layer), 2), g * of.e(), of.e())) {
+            const View up = rows_of(of.tensor(of.slot(layer), 1), g * of.e(), of.e());
+            const auto dots = [&](int n, const float* x, std::ptrdiff_t stride, float* to, std::ptrdiff_t to_stride) {
+                kernels().dots(n, up.rows, up.cols, up.data, up.stride, x, stride, to, to_stride);
+            };
+            dots(of.kernel_, states.row(0) + of.low(0), up.cols, input(0), -most_walk_columns); // and those before
+            if (states.rows > 1)
+                dots(states.rows - 1, states.row(1) + of.low(0), states.stride, input(1), most_walk_columns);
+        }
+        float* input(int i) { return inputs[most_kernel - 1 + i]; } // u of the i-th token
+        void convolve(int i) {
+            for (int k = 0; k < convolution.rows; ++k) {
+                sum[k] = 0;
+                for (int m = path.kernel_ - 1; m >= 0; --m)
+                    sum[k] += convolution.row(k)[path.kernel_ - 1 - m] * input(i - m)[k];
+            }
+            kernels().silu(convolution.rows, sum, active);
+            norm = 1 / std::sqrt(kernels().dot(convolution.rows, active, active) + 1e-6f);
+        }
+
+        const Path& path;
+        View convolution;
+        float inputs[most_kernel - 1 + tokens_at_once][most_walk_columns];
         float sum[most_walk_columns], active[most_walk_columns];
         float norm; // the factor that makes w of the active ones
     };
-    // z of a token and a key/value head, from the rows D x in its state.
-    void convolve(int layer, int g, const float* state, Convolved& c) const {
-        const View up = rows_of(tensor(slot(layer), 1), g * e(), e()), convolution = tensor(slot(layer), 2);
-        kernels().dots(kernel_, e(), rank_, up.data, up.stride, state + low(0), rank_, c.inputs[0], most_walk_columns);
-        for (int k = 0; k < e(); ++k) {
-            c.sum[k] = 0;
-            for (int m = kernel_ - 1; m >= 0; --m)
-                c.sum[k] += convolution.row(g * e() + k)[kernel_ - 1 - m] * c.inputs[m][k];
-        }
-        kernels().silu(e(), c.sum, c.active);
-        c.norm = 1 / std::sqrt(kernels().dot(e(), c.active, c.active) + 1e-6f);
-    }
 
     int e() const { return dims().d_head; }
     int columns() const { return kv_heads() * e(); }

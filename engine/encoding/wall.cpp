@@ -38,10 +38,9 @@ public:
     int state_floats() const override { return columns(); }
     void observe(View x, int layer, Positions, const float*, View state) const override {
         const View weight = tensor(slot(layer), 0), bias = tensor(slot(layer), 1);
-        parallel_for(x.rows, 4, [&](std::ptrdiff_t i) {
-            const auto t = static_cast<int>(i);
-            float* row = state.row(t);
-            kernels().dots(1, columns(), x.cols, weight.data, weight.stride, x.row(t), x.stride, row, state.stride);
+        project(x, weight, state);
+        parallel_for(x.rows, 16, [&](std::ptrdiff_t i) {
+            float* row = state.row(static_cast<int>(i));
             for (int c = 0; c < columns(); ++c) row[c] = -(row[c] + bias.row(0)[c]);
             kernels().sigmoid(columns(), row, row);
         });
@@ -61,6 +60,7 @@ public:
     }
 
     bool can_move_keys() const override { return true; } // no state knows its position
+    bool rescores_tiles() const override { return walks_tiles(dims().d_head); }
     void rescore(View scores, const Tile& tile) const override { walk(scores, tile, forgotten(tile)); }
     void rescore_backward(View d_scores, View, const Tile& tile, const Gradients& gradient) const override {
         walk_backward(d_scores, tile, gradient, forgotten(tile));

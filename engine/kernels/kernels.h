@@ -92,7 +92,7 @@ struct PairLoops {
     Peak peak_pairs;                         // of floats where product_bf16_pairs is null
 };
 
-inline constexpr int most_walk_columns = 1024; // a row is on the stack
+inline constexpr int most_walk_columns = 512; // a row is on the stack
 
 // A row r that walks over tokens, starting as q. Each of n steps changes it, by the token's x [e], and adds a score:
 //   r -= f (r . x) x  with a factor f,  r -= r * x  in each column without one;  score += scale (r - q) . k
@@ -107,7 +107,25 @@ struct Walk {
     float* scores = nullptr;
     std::ptrdiff_t direction; // from score to score: 1 or -1
     float* rows = nullptr;    // [n, e], r after each step; null: not kept
+    bool first_alone = false; // whether the first step is taken alone; all others are taken in twos
 };
+// The walks of consecutive queries to all earlier keys. Keys, tokens and columns of scores begin at the same token. The
+// first query's own token has the index `own`. Scores of a query's own and later keys stay as they are. The bits are
+// those of walks of one query each from their own token down, which take the first step alone if that token is odd.
+struct Walks {
+    int queries, own, e; // e: at most most_columns_together
+    int first_token;     // the index of the first token in its sequence, which says which tokens are odd
+    float scale;
+    const float *token, *factor; // factor: null without one
+    std::ptrdiff_t token_stride;
+    const float* q;
+    std::ptrdiff_t q_stride;
+    const float* k;
+    std::ptrdiff_t k_stride;
+    float* scores;
+    std::ptrdiff_t scores_stride;
+};
+inline constexpr int most_columns_together = 64;
 // The gradients of a walk, to which its backward pass adds. That of the scores is read.
 struct WalkGradient {
     const float* scores;
@@ -164,6 +182,7 @@ struct Kernels : ByteLoops, PairLoops {
     void (*adamw)(int n, float* w, const float* g, float* m, float* v, float g_scale, float lr, float beta1,
                   float beta2, float eps, float decay, float correction1, float correction2);
     void (*walk)(const Walk& walk);
+    void (*walks)(const Walks& walks); // several times as fast as one after the other
     void (*walk_backward)(const Walk& walk, const WalkGradient& gradient); // reads the rows
 };
 

@@ -4,7 +4,7 @@
 
 namespace {
 
-using ordo::Walk, ordo::WalkGradient;
+using ordo::Walk, ordo::WalkGradient, ordo::Walks;
 
 constexpr int most_walk_vectors = ordo::most_walk_columns / lanes;
 
@@ -54,7 +54,19 @@ void walk_of(const Walk& w) {
     const auto move = [&](const float* x, float by) {
         for (int v = 0; v < at.count; ++v) r[v] -= by * at.get(x, v);
     };
+    const auto one = [&](int step) {
+        const float* x = w.token + step * w.token_stride;
+        if (w.factor) {
+            floats rx{};
+            for (int v = 0; v < at.count; ++v) rx += r[v] * at.get(x, v);
+            move(x, w.factor[step * w.token_stride] * sum(rx));
+        } else {
+            for (int v = 0; v < at.count; ++v) r[v] -= r[v] * at.get(x, v);
+        }
+        score(step);
+    };
     int step = 0;
+    if (w.first_alone) one(step++);
     for (; w.factor && step + 1 < w.n; step += 2) {
         const float *x = w.token + step * w.token_stride, *y = x + w.token_stride;
         const float *b = w.factor + step * w.token_stride, *c = b + w.token_stride;
@@ -71,18 +83,86 @@ void walk_of(const Walk& w) {
         move(y, second);
         score(step + 1);
     }
-    for (; step < w.n; ++step) {
-        const float* x = w.token + step * w.token_stride;
-        if (w.factor) {
-            floats rx{};
-            for (int v = 0; v < at.count; ++v) rx += r[v] * at.get(x, v);
-            move(x, w.factor[step * w.token_stride] * sum(rx));
-        } else {
-            for (int v = 0; v < at.count; ++v) r[v] -= r[v] * at.get(x, v);
-        }
-        score(step);
-    }
+    for (; step < w.n; ++step) one(step);
     if (w.n % 8 > 0 && w.scores) add_scores(w, w.n - w.n % 8, w.n % 8, sums);
+}
+
+// GROUPS vectors of queries from `first` on: a lane is a query, so that no vector is summed. All operations and their
+// order are those of walk_of(): two steps at once, and sums over columns that are a multiple of `lanes` apart, which are
+// then added as the lanes of a vector are. A query takes part in the steps of its own and earlier tokens. Lanes beyond
+// the last query repeat it.
+template <int GROUPS, bool FACTORS>
+void walks_of(const Walks& w, int first) {
+    const int n = w.queries - first < GROUPS * lanes ? w.queries - first : GROUPS * lanes, keys = w.own + first + n - 1;
+    const auto within = [&](int token) { return token < 0 ? 0 : token > keys ? keys : token; };
+    const WalkVectors<0> at(w.e);
+    struct alignas(64) Column { // of the rows and of the queries
+        floats r[GROUPS], q[GROUPS];
+    } columns[ordo::most_columns_together]; // by lane, then by vector
+    alignas(64) ints own[GROUPS];
+    alignas(64) floats scores[8][GROUPS] = {};
+    for (int i = 0; i < GROUPS * lanes; ++i) {
+        const int query = first + (i < n ? i : n - 1);
+        own[i / lanes][i % lanes] = w.own + query;
+        Column* column = columns;
+        for (int lane = 0; lane < lanes; ++lane)
+            for (int c = lane; c < w.e; c += lanes, ++column)
+                column->r[i / lanes][i % lanes] = column->q[i / lanes][i % lanes] = w.q[query * w.q_stride + c];
+    }
+    const auto put = [&](int key, const floats(&sums)[GROUPS]) {
+        if (key < 0 || key >= keys) return;
+        for (int g = 0; g < GROUPS; ++g) scores[key % 8][g] = sums[g];
+        if (key % 8 > 0) return;
+        for (int i = 0; i < n; ++i)
+            for (int j = 0; j < 8 && key + j < keys; ++j)
+                w.scores[(first + i) * w.scores_stride + key + j] += w.scale * scores[j][i / lanes][i % lanes];
+    };
+    enum { score, second_score, product, second_product, all }; // products: of the rows with the next two tokens
+    alignas(64) floats sums[lanes][FACTORS ? all : product][GROUPS] = {};
+    // The first round, before any query's own token, only multiplies.
+    for (int t = keys + (keys + w.first_token) % 2 + 2; t > 0; t -= 2) {
+        const auto token = [&](int back) { return w.token + within(t - back) * w.token_stride; };
+        const auto key = [&](int back) { return w.k + within(t - back) * w.k_stride; };
+        const float *x = token(0), *y = token(1), *next = token(2), *second_next = token(3), *k = key(1), *l = key(2);
+        alignas(64) floats by[GROUPS], second_by[GROUPS], xy{};
+        for (int v = 0; v < at.count && FACTORS; ++v) xy += at.get(x, v) * at.get(y, v);
+        const float product_of_tokens = FACTORS ? sum(xy) : 0;
+        for (int g = 0; g < GROUPS; ++g) {
+            by[g] = second_by[g] = splat(1);
+            const ints acts = own[g] >= t, second_acts = own[g] >= t - 1;
+            if constexpr (FACTORS) by[g] = w.factor[within(t) * w.token_stride] * sums[0][product][g];
+            by[g] = acts ? by[g] : floats{};
+            if constexpr (FACTORS)
+                second_by[g] =
+                    w.factor[within(t - 1) * w.token_stride] * (sums[0][second_product][g] - by[g] * product_of_tokens);
+            second_by[g] = second_acts ? second_by[g] : floats{};
+        }
+        Column* column = columns;
+        for (int lane = 0; lane < lanes; ++lane) {
+            alignas(64) floats some[all][GROUPS] = {};
+            for (int c = lane; c < w.e; c += lanes, ++column)
+                for (int g = 0; g < GROUPS; ++g) {
+                    const floats from = column->r[g], q = column->q[g];
+                    const floats between = from - (FACTORS ? by[g] * x[c] : from * (by[g] * x[c]));
+                    const floats to = between - (FACTORS ? second_by[g] * y[c] : between * (second_by[g] * y[c]));
+                    column->r[g] = to;
+                    some[score][g] += (between - q) * k[c];
+                    some[second_score][g] += (to - q) * l[c];
+                    if constexpr (FACTORS) {
+                        some[product][g] += to * next[c];
+                        some[second_product][g] += to * second_next[c];
+                    }
+                }
+            for (int i = 0; i < (FACTORS ? all : product); ++i)
+                for (int g = 0; g < GROUPS; ++g) sums[lane][i][g] = some[i][g];
+        }
+        for (int half = lanes / 2; half > 0; half /= 2)
+            for (int lane = 0; lane < half; ++lane)
+                for (int i = 0; i < (FACTORS ? all : product); ++i)
+                    for (int g = 0; g < GROUPS; ++g) sums[lane][i][g] += sums[lane + half][i][g];
+        put(t - 1, sums[0][score]);
+        put(t - 2, sums[0][second_score]);
+    }
 }
 
 // a: the gradient of the row after a step, then of the row before it. Of two steps at once, the later one has x and b,
@@ -184,6 +264,21 @@ void with_walk_vectors(int e, const Use& use) {
 }
 void walk(const Walk& w) {
     with_walk_vectors(w.e, [&]<int COUNT>() { walk_of<COUNT>(w); });
+}
+void walks(const Walks& w) {
+    constexpr int most = 2; // vectors that leave registers for their sums
+    const auto take = [&]<int GROUPS>(int first) {
+        w.factor ? walks_of<GROUPS, true>(w, first) : walks_of<GROUPS, false>(w, first);
+    };
+    for (int first = 0; first < w.queries; first += most * lanes) {
+        const int groups = (w.queries - first + lanes - 1) / lanes;
+        if (groups >= most)
+            take.template operator()<most>(first);
+        else if (groups == 2)
+            take.template operator()<2>(first);
+        else
+            take.template operator()<1>(first);
+    }
 }
 void walk_backward(const Walk& w, const WalkGradient& g) {
     with_walk_vectors(w.e, [&]<int COUNT>() { WalkBackward<COUNT>{w, g}.run(); });

@@ -71,27 +71,34 @@ void TileJob::products(const Queries& some, KeyRange keys, std::byte* memory, Vi
     if (shape().softcap != 0) soft_cap(shape().softcap, scores);
 }
 
-Tile TileJob::row_of(const Tile& t, int row, int i) const {
-    const KeyRange own = seen(row + i);
+Tile TileJob::rows_of_tile(const Tile& t, int row, int i, int rows) const {
+    const KeyRange own{seen(row + i).first, seen(row + i + rows - 1).last};
     const int first = own.first - t.first_key, count = own.last - own.first;
-    Tile one = t;
-    one.first_query = t.first_query + i;
-    one.first_key = own.first;
-    one.queries = t.queries.subspan(i, 1);
-    one.keys = t.keys.subspan(first, count);
-    one.q = rows_of(t.q, i, 1);
-    if (t.k.data) one.k = rows_of(t.k, first, count);
-    if (t.query_state.data) one.query_state = rows_of(t.query_state, i, 1);
-    if (t.key_state.data) one.key_state = rows_of(t.key_state, first, count);
-    return one;
+    Tile some = t;
+    some.first_query = t.first_query + i;
+    some.first_key = own.first;
+    some.queries = t.queries.subspan(static_cast<std::size_t>(i), static_cast<std::size_t>(rows));
+    some.keys = t.keys.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count));
+    some.q = rows_of(t.q, i, rows);
+    if (t.k.data) some.k = rows_of(t.k, first, count);
+    if (t.query_state.data) some.query_state = rows_of(t.query_state, i, rows);
+    if (t.key_state.data) some.key_state = rows_of(t.key_state, first, count);
+    return some;
+}
+
+bool TileJob::rescores_together(int row, int rows) const {
+    constexpr int least = 4; // fewer leave most of a vector empty
+    return rows >= least && layer.encodings.rescores_tiles() && !shape().cross && shape().mask == Mask::causal &&
+           seen(row).first == seen(row + rows - 1).first;
 }
 
 void TileJob::rescore(View scores, int row, const Tile& t, float* rescored) const {
-    for (int i = 0; i < scores.rows; ++i) {
-        Tile one = row_of(t, row, i);
-        if (rescored) *(one.rescored = rescored + i) = 0;
+    const int rows = !rescored && rescores_together(row, scores.rows) ? scores.rows : 1;
+    for (int i = 0; i < scores.rows; i += rows) {
+        Tile some = rows_of_tile(t, row, i, rows);
+        if (rescored) *(some.rescored = rescored + i) = 0;
         layer.encodings.rescore(
-            cols_of(rows_of(scores, i, 1), one.first_key - t.first_key, static_cast<int>(one.keys.size())), one);
+            cols_of(rows_of(scores, i, rows), some.first_key - t.first_key, static_cast<int>(some.keys.size())), some);
     }
 }
 

@@ -138,6 +138,61 @@ TEST_P(WalkSet, FollowTheirDefinition) {
                 }
 }
 
+// Queries together have the bits of one after the other, in full and part vectors, and leave their own and later keys.
+TEST_P(WalkSet, GiveEachQueryItsOwnWalkTogether) {
+    const Kernels& kernels = *GetParam();
+    for (const int e : {1, 6, 32, 33, most_columns_together})
+        for (const int queries : {1, 4, 7, 16, 24, 70})
+            for (const int own : {0, 1, 8, 21})
+                for (const bool reflects : {true, false}) {
+                    const int first_token = queries % 3, keys = own + queries, stride = e + gap;
+                    const auto rows = [&](int n, std::uint64_t seed) {
+                        std::vector<float> values;
+                        for (int i = 0; i < n * stride; ++i)
+                            values.push_back(
+                                static_cast<float>(0.4 * Random(seed, 1).normal(static_cast<std::uint64_t>(i))));
+                        return values;
+                    };
+                    const std::vector<float> tokens = rows(keys, 5), k = rows(keys, 6), q = rows(queries, 7);
+                    std::vector<float> together(static_cast<std::size_t>(queries * keys), 0.5f), alone = together;
+                    const float* const factor = reflects ? tokens.data() + e : nullptr;
+                    kernels.walks({.queries = queries,
+                                   .own = own,
+                                   .e = e,
+                                   .first_token = first_token,
+                                   .scale = 0.3f,
+                                   .token = tokens.data(),
+                                   .factor = factor,
+                                   .token_stride = stride,
+                                   .q = q.data(),
+                                   .q_stride = stride,
+                                   .k = k.data(),
+                                   .k_stride = stride,
+                                   .scores = together.data(),
+                                   .scores_stride = keys});
+                    for (int i = 0; i < queries; ++i) {
+                        const int at = own + i;
+                        if (at == 0) continue;
+                        kernels.walk({.n = at,
+                                      .e = e,
+                                      .scale = 0.3f,
+                                      .token = tokens.data() + at * stride,
+                                      .factor = reflects ? factor + at * stride : nullptr,
+                                      .token_stride = -stride,
+                                      .q = q.data() + i * stride,
+                                      .k = k.data() + (at - 1) * stride,
+                                      .k_stride = -stride,
+                                      .scores = alone.data() + i * keys + at - 1,
+                                      .direction = -1,
+                                      .first_alone = (first_token + at) % 2 == 1});
+                    }
+                    for (std::size_t i = 0; i < alone.size(); ++i)
+                        ASSERT_EQ(together[i], alone[i])
+                            << e << " columns, query " << i / static_cast<std::size_t>(keys) << " of " << queries
+                            << ", key " << i % static_cast<std::size_t>(keys);
+                }
+}
+
 INSTANTIATE_TEST_SUITE_P(InstructionSets, WalkSet,
                          testing::ValuesIn(available_kernels().begin(), available_kernels().end()),
                          [](const auto& set) { return std::string(set.param->name); });

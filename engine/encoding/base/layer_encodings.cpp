@@ -142,6 +142,12 @@ void LayerEncodings::bias(View scores, const Tile& tile) const {
     each(moment_bias, [&](const Item& item) { item.encoding->bias(scores, Shown(*this, item, tile)); });
 }
 
+bool LayerEncodings::rescores_tiles() const {
+    return std::all_of(items_.begin(), items_.end(), [](const Item& item) {
+        return !(item.moments & moment_rescore) || item.encoding->rescores_tiles();
+    });
+}
+
 void LayerEncodings::rescore(View scores, const Tile& tile) const {
     each(moment_rescore, [&](const Item& item) { item.encoding->rescore(scores, Shown(*this, item, tile)); });
 }

@@ -12,6 +12,10 @@ void check_walked(std::string_view name, int d_head) {
         fail(ErrorCode::usage, name, ": expected heads of at most ", most_walk_columns, " columns, found ", d_head);
 }
 
+bool walks_tiles(int d_head) {
+    return d_head <= most_columns_together;
+}
+
 namespace {
 
 // Calls use(walk, key, passed) for the walk to the earlier keys and for that to the later ones, if there are any, with
@@ -34,7 +38,8 @@ void for_walks(const Tile& tile, WalkState state, const Use& use) {
                  .q = tile.q.row(0),
                  .k = tile.k.row(key),
                  .k_stride = direction * tile.k.stride,
-                 .direction = direction},
+                 .direction = direction,
+                 .first_alone = direction < 0 && tile.first_query % 2 == 1},
             key, passed);
     }
 }
@@ -42,6 +47,24 @@ void for_walks(const Tile& tile, WalkState state, const Use& use) {
 } // namespace
 
 void walk(View scores, const Tile& tile, WalkState state) {
+    if (tile.q.rows > 1) {
+        const float* token = tile.key_state.data;
+        kernels().walks({.queries = tile.q.rows,
+                         .own = tile.first_query - tile.first_key,
+                         .e = tile.q.cols,
+                         .first_token = tile.first_key,
+                         .scale = tile.scale,
+                         .token = token + state.first,
+                         .factor = state.factor < 0 ? nullptr : token + state.factor,
+                         .token_stride = tile.key_state.stride,
+                         .q = tile.q.data,
+                         .q_stride = tile.q.stride,
+                         .k = tile.k.data,
+                         .k_stride = tile.k.stride,
+                         .scores = scores.data,
+                         .scores_stride = scores.stride});
+        return;
+    }
     for_walks(tile, state, [&](Walk walk, int key, int) {
         walk.scores = scores.row(0) + key;
         kernels().walk(walk);

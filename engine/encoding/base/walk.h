@@ -18,11 +18,13 @@ struct WalkState {
     int factor = -1;
 };
 
+// Whether walk() takes tiles of several queries.
+bool walks_tiles(int d_head);
 // Throws Error(usage) for heads with more columns than a walk takes.
 void check_walked(std::string_view name, int d_head);
-// For RESCORE. The tile has one query, and the encoding reads queries, keys and states.
+// For RESCORE. The encoding reads queries, keys and states.
 void walk(View scores, const Tile& tile, WalkState state);
-// Leaves d_scores as it is.
+// The tile has one query. Leaves d_scores as it is.
 void walk_backward(View d_scores, const Tile& tile, const Gradients& gradient, WalkState state);
 
 } // namespace ordo
