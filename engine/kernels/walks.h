@@ -266,18 +266,15 @@ void walk(const Walk& w) {
     with_walk_vectors(w.e, [&]<int COUNT>() { walk_of<COUNT>(w); });
 }
 void walks(const Walks& w) {
-    constexpr int most = 2; // vectors that leave registers for their sums
-    const auto take = [&]<int GROUPS>(int first) {
-        w.factor ? walks_of<GROUPS, true>(w, first) : walks_of<GROUPS, false>(w, first);
-    };
-    for (int first = 0; first < w.queries; first += most * lanes) {
-        const int groups = (w.queries - first + lanes - 1) / lanes;
-        if (groups >= most)
-            take.template operator()<most>(first);
+    for (int first = 0, groups = 0; first < w.queries; first += groups * lanes) {
+        const int left = (w.queries - first + lanes - 1) / lanes, most = w.factor ? 2 : 3; // fit the registers
+        groups = left < most ? left : most;
+        if (groups == 3)
+            walks_of<3, false>(w, first);
         else if (groups == 2)
-            take.template operator()<2>(first);
+            w.factor ? walks_of<2, true>(w, first) : walks_of<2, false>(w, first);
         else
-            take.template operator()<1>(first);
+            w.factor ? walks_of<1, true>(w, first) : walks_of<1, false>(w, first);
     }
 }
 void walk_backward(const Walk& w, const WalkGradient& g) {

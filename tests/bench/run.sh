@@ -30,7 +30,7 @@ ok "a row for each load and encoding" [ "$(wc -l <"$scratch/csv")" -eq 7 ]
 ok "a canonical spec with commas is one field" [ "$(grep -c ',"rope:theta=500,pairing=halves,width=8",' "$scratch/csv")" -eq 2 ]
 for column in cpu_info backends model_type type model_size model_n_params n_threads n_prompt n_gen n_depth n_parallel n_beside type_k type_v avg_ns stddev_ns \
     avg_ts stddev_ts min_ts median_ts max_ts encoding diff_median moments_percent embed_us observe_us \
-    rotate_us bias_us rescore_us mix_us moments_flops product_gflops sum_gflops predicted_us moments_of_predicted table_bytes parameter_bytes predicted_flops predicted_bytes gflops gbs stream_gbs sgemm_gflops percent_of_stream \
+    rotate_us bias_us rescore_us mix_us shift_us moments_flops product_gflops sum_gflops predicted_us moments_of_predicted table_bytes parameter_bytes predicted_flops predicted_bytes gflops gbs stream_gbs sgemm_gflops percent_of_stream \
     percent_of_sgemm limit_f32_gflops limit_bf16_gflops limit_bytes_gflops percent_of_limit; do
     ok "column $column" grep -q "^$column,\|,$column,\|,$column\$" "$scratch/csv"
 done

@@ -41,6 +41,7 @@ const std::vector<std::string> record_columns = [] {
         "cpu_info backends model_type type model_size model_n_params n_ubatch n_threads n_prompt n_gen n_depth "
         "n_parallel n_beside type_k type_v encoding repetitions avg_ns stddev_ns avg_ts stddev_ts min_ts median_ts "
         "max_ts diff_q1 diff_median diff_q3 moments_percent embed_us observe_us rotate_us bias_us rescore_us mix_us "
+        "shift_us "
         "moments_flops product_gflops sum_gflops predicted_us moments_of_predicted table_bytes parameter_bytes "
         "predicted_flops predicted_bytes gflops gbs stream_gbs sgemm_gflops percent_of_stream percent_of_sgemm "
         "limit_f32_gflops limit_bf16_gflops limit_bytes_gflops percent_of_limit");
@@ -83,6 +84,7 @@ std::vector<Cell> record(const BenchResult& r) {
                             rounded(cost.moment_us[moment_bias], 5),
                             rounded(cost.moment_us[moment_rescore], 5),
                             rounded(cost.moment_us[moment_mix], 5),
+                            rounded(cost.moment_us[moment_shift], 5),
                             whole(cost.moment_operations.sum()),
                             giga(cost.rates.product),
                             giga(cost.rates.sum),

@@ -66,7 +66,10 @@ td.number { text-align: right; white-space: nowrap; }
 constexpr std::string_view script = R"(<script>
 for (const card of document.querySelectorAll(".card")) {
   const picture = document.querySelector(card.getAttribute("href") + " svg");
-  if (picture) card.prepend(picture.cloneNode(true));
+  if (!picture) continue;
+  const copy = picture.cloneNode(true), { width, height } = picture.viewBox.baseVal;
+  if (height > width) copy.setAttribute("preserveAspectRatio", "xMidYMin slice"); // the top, large enough to read
+  card.prepend(copy);
 }
 const open = () => {
   const section = document.getElementById(location.hash.slice(1));
