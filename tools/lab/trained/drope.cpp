@@ -166,6 +166,7 @@ Result run(const Request& request) {
     if (request.quick) study.parts = {1}, study.less = 10, study.documents = 3;
     const Text held{"heldout.txt", tools::read_corpus(weights_file("heldout.txt").string(), tools::most_text, true)};
     measure(study, held, request);
+    const auto counted = [](std::int64_t n) { return tools::grouped(static_cast<std::uint64_t>(n)); };
     const auto against = [&](std::size_t arm, int multiple) {
         const Mean mean = study.more(study.parts.back(), arm, multiple);
         return told("{}{} of {} at {}x", figure(mean.mean, 2), margin(mean.half, 2), arm_names[arm], multiple);
@@ -173,15 +174,15 @@ Result run(const Request& request) {
     Result result;
     result.answer =
         request.quick
-            ? told("{} tokens are too little training for an answer.", study.most)
+            ? told("{} tokens are too little training for an answer.", counted(study.most))
             : told("After {} tokens more without the encoding, the last tokens of a window cost this much more than "
                    "those of other weights, in nats: {}, {}, {}, {}.",
-                   study.most, against(kept, 1), against(never, 1), against(yarn, 4), against(yarn, 8));
+                   counted(study.most), against(kept, 1), against(never, 1), against(yarn, 4), against(yarn, 8));
     if (const auto times = study.most / study.text; times > 1)
         append(result.answer,
                told("The text has {} tokens and was read {} times, so all weights know it by heart; --corpus names a "
                     "longer one.",
-                    study.text, times),
+                    counted(study.text), counted(times)),
                " ");
     expect(study, request.quick, result);
     show(study, result);
