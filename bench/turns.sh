@@ -14,8 +14,12 @@ here=$(dirname "$0")
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
+# An older build has no --alone, and measures more.
+alone=--alone
+for program in "$binary" "$other"; do "$program" bench --help | grep -q -- --alone || alone=; done
+
 one_round() { # WHICH PROGRAM ROUND
-    "$2" bench --alone --encodings "$encodings" -p 512 -n 128 -r 1 --format csv -q >"$scratch/bench-$1-$3.csv"
+    "$2" bench $alone --encodings "$encodings" -p 512 -n 128 -r 1 --format csv -q >"$scratch/bench-$1-$3.csv"
     for encoding in none rope alibi; do
         "$2" train -q --corpus "$here/../weights/heldout.txt" --val "$here/../weights/heldout.txt" --byte-tokenizer \
             --tokens 24576 --eval-every 1000 --eval-tokens 256 --encoding "$encoding" --out "$scratch/weights" \

@@ -110,7 +110,7 @@ struct Walk {
     bool first_alone = false; // whether the first step is taken alone; all others are taken in twos
 };
 // The walks of consecutive queries to all earlier keys. Keys, tokens and columns of scores begin at the same token. The
-// first query's own token has the index `own`. Scores of a query's own and later keys stay as they are. The bits are
+// first query's own token has the index `own`. Nothing is added to scores of a query's own and later keys. The bits are
 // those of walks of one query each from their own token down, which take the first step alone if that token is odd.
 struct Walks {
     int queries, own, e; // e: at most most_columns_together

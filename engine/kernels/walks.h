@@ -88,7 +88,7 @@ void walk_of(const Walk& w) {
 }
 
 // GROUPS vectors of queries from `first` on: a lane is a query, so that no vector is summed. All operations and their
-// order are those of walk_of(): two steps at once, and sums over columns that are a multiple of `lanes` apart, which are
+// order are those of walk_of(): two steps at once; sums over columns that are a multiple of `lanes` apart, which are
 // then added as the lanes of a vector are. A query takes part in the steps of its own and earlier tokens. Lanes beyond
 // the last query repeat it.
 template <int GROUPS, bool FACTORS>
@@ -267,11 +267,11 @@ void walk(const Walk& w) {
 }
 void walks(const Walks& w) {
     for (int first = 0, groups = 0; first < w.queries; first += groups * lanes) {
-        const int left = (w.queries - first + lanes - 1) / lanes, most = w.factor ? 2 : 3; // fit the registers
+        const int left = (w.queries - first + lanes - 1) / lanes, most = lanes < 16 && !w.factor ? 3 : 2;
         groups = left < most ? left : most;
-        if (groups == 3)
-            walks_of<3, false>(w, first);
-        else if (groups == 2)
+        if (groups == 3) { // fit the registers without products
+            if constexpr (lanes < 16) walks_of<3, false>(w, first);
+        } else if (groups == 2)
             w.factor ? walks_of<2, true>(w, first) : walks_of<2, false>(w, first);
         else
             w.factor ? walks_of<1, true>(w, first) : walks_of<1, false>(w, first);

@@ -77,7 +77,7 @@ struct TileJob {
     bool rescores_together(int row, int rows) const;
     // Rescores each row of the tile t, over its visible keys. rescored: a number of each row for its sink, or null.
     void rescore(View scores, int row, const Tile& t, float* rescored) const;
-    bool passes_rescored() const { return (~moments() & (moment_rescore | moment_sink)) == 0; }
+    bool passes_rescored() const { return layer.encodings.passes_rescored(); }
     // A copy of scores for a watcher of them, before encodings act; no data if there is none.
     View unbiased(View scores, AttentionScratch& scratch, int slot) const;
     void show(const Queries& some, KeyRange keys, View before, View after) const;

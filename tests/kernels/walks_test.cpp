@@ -87,7 +87,8 @@ TEST_P(WalkSet, FollowTheirDefinition) {
                               .k_stride = direction * (e + gap),
                               .scores = scores.data() + at(0),
                               .direction = direction,
-                              .rows = rows.data()};
+                              .rows = rows.data(),
+                              .first_alone = (n + e) % 2 == 1};
                     kernels.walk(walk);
                     const Doubles expected = in.scores(double{0.3f});
                     for (int step = 0; step < n; ++step)

@@ -270,12 +270,13 @@ TEST(LongTexts, ChunksChangeNoBit) {
         for (const int chunk : {1, 7, 150, 512}) EXPECT_EQ(difference(fed(chunk), whole), 0) << what << " " << chunk;
     };
     for (const WeightType type : types) expect_same(random_model(b, "rope", 66, type), std::string(name_of(type)));
-    for (const char* encoding : {"rope+sink", "shaw", "forget", "cope"})
+    for (const char* encoding : {"rope+sink", "shaw", "forget", "cope", "path+sink", "wall+path"})
         expect_same(random_model(b, encoding, 67, WeightType::f32), encoding);
     for (const CacheType cache : {CacheType::f16, CacheType::bf16, CacheType::q8_0})
         for (const char* encoding : {"rope", "shaw"}) expect_same(random_model(b, encoding, 69), name_of(cache), cache);
     b.window = 130;
-    expect_same(random_model(b, "alibi", 68, WeightType::f32), "window");
+    for (const char* encoding : {"alibi", "path", "wall"})
+        expect_same(random_model(b, encoding, 68, WeightType::f32), std::string("window of ") + encoding);
 }
 
 // With one key/value head and several threads, the threads share the key chunks of a single token.

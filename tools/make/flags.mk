@@ -47,15 +47,18 @@ else
 WARNINGS += -Wno-restrict # g++ 12 sees overlaps inside std::string (GCC bug 105651)
 endif
 
-%/engine/kernels/avx2.o %/engine/kernels/avx2.cpp: FILE_FLAGS := -march=x86-64-v3
-%/engine/kernels/avxvnni.o %/engine/kernels/avxvnni.cpp: FILE_FLAGS := -march=x86-64-v3 -mavxvnni
 ifeq ($(findstring clang,$(CXX)),)
 INTRINSICS := -Wno-uninitialized -Wno-maybe-uninitialized # g++ 12 warns of its own header (GCC bug 105593)
+# Some tunings of g++, and others from version 14 on, fuse an addition in one loop and not in another. Rows then have other
+# bits alone than together.
+FUSED := --param=avoid-fma-max-bits=0
 endif
-%/engine/kernels/avx512.o %/engine/kernels/avx512.cpp: FILE_FLAGS := -march=x86-64-v4 $(INTRINSICS)
-%/engine/kernels/avx512vnni.o %/engine/kernels/avx512vnni.cpp: FILE_FLAGS := -march=x86-64-v4 -mavx512vnni $(INTRINSICS)
-%/engine/kernels/avx512bf16.o %/engine/kernels/avx512bf16.cpp: FILE_FLAGS := -march=x86-64-v4 -mavx512vnni -mavx512bf16 $(INTRINSICS)
-%/engine/kernels/amx.o %/engine/kernels/amx.cpp: FILE_FLAGS := -march=x86-64-v4 -mavx512vnni -mavx512bf16 -mamx-tile -mamx-int8 -mamx-bf16 $(INTRINSICS)
+%/engine/kernels/avx2.o %/engine/kernels/avx2.cpp: FILE_FLAGS := -march=x86-64-v3 $(FUSED)
+%/engine/kernels/avxvnni.o %/engine/kernels/avxvnni.cpp: FILE_FLAGS := -march=x86-64-v3 -mavxvnni $(FUSED)
+%/engine/kernels/avx512.o %/engine/kernels/avx512.cpp: FILE_FLAGS := -march=x86-64-v4 $(FUSED) $(INTRINSICS)
+%/engine/kernels/avx512vnni.o %/engine/kernels/avx512vnni.cpp: FILE_FLAGS := -march=x86-64-v4 -mavx512vnni $(FUSED) $(INTRINSICS)
+%/engine/kernels/avx512bf16.o %/engine/kernels/avx512bf16.cpp: FILE_FLAGS := -march=x86-64-v4 -mavx512vnni -mavx512bf16 $(FUSED) $(INTRINSICS)
+%/engine/kernels/amx.o %/engine/kernels/amx.cpp: FILE_FLAGS := -march=x86-64-v4 -mavx512vnni -mavx512bf16 -mamx-tile -mamx-int8 -mamx-bf16 $(FUSED) $(INTRINSICS)
 $(BUILD)/engine/kernels/neon.o $(if $(filter aarch64,$(MACHINE)),$(BUILD)/tests/kernels/amx_emulated.o): FILE_FLAGS := -ffp-contract=fast
 $(BUILD)/engine/kernels/dotprod.o: FILE_FLAGS := -march=armv8.2-a+dotprod -ffp-contract=fast
 $(foreach f,io text encoding formats/gguf formats/sentence_piece,$(BUILD)/engine/$f/%.o): FILE_FLAGS := -Wconversion -Wno-sign-conversion

@@ -12,7 +12,7 @@ constexpr double most_tokens = 1 << 20;
 constexpr Option options[] = {
     repeatable({Kind::text, "encodings,encoding", "LIST",
                 "The specs to measure, separated by commas or semicolons, or all. Default: all, or the model's own "
-                "with --model. none is always measured too."}),
+                "with --model. none is always measured too, except with --alone."}),
     {Kind::flag, "alone", "",
      "Measure only tokens per second, without none and without the time of the encodings' own calls."},
     {Kind::integers, "p,n-prompt", "N=512", 0, most_tokens, "For prefill: the tokens fed at once; 0: no prefill."},

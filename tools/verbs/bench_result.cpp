@@ -212,16 +212,18 @@ void write_bench(std::span<const BenchResult> results, Format format, bool quiet
     Figures figures{people ? bench_result_file::line_columns : bench_result_file::record_columns, {}, -1};
     for (const BenchResult& r : results)
         figures.rows.push_back(people ? bench_result_file::line(r) : bench_result_file::record(r));
+    const bool compared =
+        std::any_of(results.begin(), results.end(), [](const BenchResult& r) { return !r.reference; });
     if (people && !verbose) figures = bench_result_file::shortened(figures);
     std::string out = format == Format::text ? for_stdout(figures) : render(figures, format);
     std::string below = "\n" + std::string(bench_result_file::speed_note);
     if (verbose) below += bench_result_file::limit_notes;
-    if (std::any_of(results.begin(), results.end(), [](const BenchResult& r) { return !r.reference; }))
-        below += verbose ? bench_result_file::notes : bench_result_file::short_notes;
+    if (compared) below += verbose ? bench_result_file::notes : bench_result_file::short_notes;
     below += bench_result_file::limit_lines(results) + bench::cpu_name() + "; " + bench::backend_name() + "\n";
     if (people) out += format == Format::text ? for_stdout(below) : below;
     write_out(out);
-    if (!people && !quiet) write_message("bench: differences of whole passes below about 3 % drown in noise");
+    if (!people && !quiet && compared)
+        write_message("bench: differences of whole passes below about 3 % drown in noise");
 }
 
 } // namespace ordo::tools

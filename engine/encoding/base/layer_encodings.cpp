@@ -148,6 +148,11 @@ bool LayerEncodings::rescores_tiles() const {
     });
 }
 
+bool LayerEncodings::passes_rescored() const {
+    constexpr unsigned both = moment_rescore | moment_sink;
+    return std::any_of(items_.begin(), items_.end(), [](const Item& item) { return (item.moments & both) == both; });
+}
+
 void LayerEncodings::rescore(View scores, const Tile& tile) const {
     each(moment_rescore, [&](const Item& item) { item.encoding->rescore(scores, Shown(*this, item, tile)); });
 }

@@ -54,7 +54,8 @@ public:
     bool can_move_keys() const;
     void move_keys(View keys, const HeadRows& rows, int by) const;
     void bias(View scores, const Tile& tile) const;
-    bool rescores_tiles() const; // all encodings that rescore
+    bool rescores_tiles() const;  // all encodings that rescore
+    bool passes_rescored() const; // whether an encoding has both RESCORE and SINK
     void rescore(View scores, const Tile& tile) const;
     void mix(View out, View weights, const Tile& tile) const;
     float sink(const Tile& query) const;                          // -inf if there is none
