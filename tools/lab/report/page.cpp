@@ -68,7 +68,10 @@ for (const card of document.querySelectorAll(".card")) {
   const picture = document.querySelector(card.getAttribute("href") + " svg");
   if (!picture) continue;
   const copy = picture.cloneNode(true), { width, height } = picture.viewBox.baseVal;
-  if (height > width) copy.setAttribute("preserveAspectRatio", "xMidYMin slice"); // the top, large enough to read
+  if (height > .95 * width) { // its top, with the axes of curves, large enough to read
+    copy.setAttribute("preserveAspectRatio", "xMidYMin slice");
+    copy.style.aspectRatio = "24 / 23";
+  }
   card.prepend(copy);
 }
 const open = () => {
