@@ -120,9 +120,9 @@ public:
     // RESCORE: changes scores [1, n_keys] in place, after BIAS: one query and all the keys that it may see. A score of
     // -infinity hides its key. A row without any key has the output 0.
     virtual void rescore(View /*scores*/, const Tile&) const {}
-    // Whether rescore() also takes scores [n_queries, n_keys], for causal queries with the same first key. Each query
-    // sees the keys up to its own token, and scores of later keys are ignored. A query's scores must have the same bits
-    // as alone. rescore_backward() has one query.
+    // Whether rescore() also takes scores [n_queries, n_keys] of causal queries. A query sees the keys of its window up
+    // to its own token, and its scores of other keys are ignored. Its scores must have the same bits as alone.
+    // rescore_backward() has one query.
     virtual bool rescores_tiles() const { return false; }
     // d_scores holds the gradient of the output, and is replaced by that of the input, which is in scores.
     virtual void rescore_backward(View d_scores, View scores, const Tile&, const Gradients&) const;

@@ -86,14 +86,13 @@ Tile TileJob::rows_of_tile(const Tile& t, int row, int i, int rows) const {
     return some;
 }
 
-bool TileJob::rescores_together(int row, int rows) const {
+bool TileJob::rescores_together(int rows) const {
     constexpr int least = 4; // fewer leave most of a vector empty
-    return rows >= least && layer.encodings.rescores_tiles() && !shape().cross && shape().mask == Mask::causal &&
-           seen(row).first == seen(row + rows - 1).first;
+    return rows >= least && layer.encodings.rescores_tiles() && !shape().cross && shape().mask == Mask::causal;
 }
 
 void TileJob::rescore(View scores, int row, const Tile& t, float* rescored) const {
-    const int rows = !rescored && rescores_together(row, scores.rows) ? scores.rows : 1;
+    const int rows = !rescored && rescores_together(scores.rows) ? scores.rows : 1;
     for (int i = 0; i < scores.rows; i += rows) {
         Tile some = rows_of_tile(t, row, i, rows);
         if (rescored) *(some.rescored = rescored + i) = 0;

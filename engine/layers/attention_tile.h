@@ -70,11 +70,11 @@ struct TileJob {
     // scores [count, keys] = scaled and capped products with the keys of a range that begins at a slab. memory: from
     // scratch.
     void products(const Queries& some, KeyRange keys, std::byte* memory, View scores) const;
-    // Some rows of a tile that begins at `row`, with their visible keys: from the first one's to the last one's.
+    // Some rows of a tile that begins at `row`, with the keys that any of them sees.
     Tile rows_of_tile(const Tile& t, int row, int i, int rows) const;
     Tile row_of(const Tile& t, int row, int i) const { return rows_of_tile(t, row, i, 1); }
-    // Whether the encodings rescore all these rows at once.
-    bool rescores_together(int row, int rows) const;
+    // Whether the encodings rescore so many rows at once.
+    bool rescores_together(int rows) const;
     // Rescores each row of the tile t, over its visible keys. rescored: a number of each row for its sink, or null.
     void rescore(View scores, int row, const Tile& t, float* rescored) const;
     bool passes_rescored() const { return layer.encodings.passes_rescored(); }
