@@ -189,7 +189,7 @@ $(BUILD)/fuzz_%: $(BUILD)/tests/fuzz/fuzz_%.o $(if $(filter fuzz,$(MODE)),,$(BUI
 build/tidy/%.cpp: %.cpp .clang-tidy
 	@mkdir -p $(@D)
 	$(call say,TIDY ,$(<:$(BUILD)/%=%))
-	$(Q)clang-tidy --quiet $< -- $(filter-out -Werror,$(FLAGS) $(FILE_FLAGS)) \
+	$(Q)clang-tidy --quiet $< -- $(filter-out -Werror --param=%,$(FLAGS) $(FILE_FLAGS)) \
 	  -Wno-unknown-warning-option $(if $(filter $(BUILD)/%,$<),-Wno-shadow) 2>$@.log || { cat $@.log >&2; false; }
 	@touch $@
 

@@ -92,54 +92,65 @@ void walk_of(const Walk& w) {
 // then added as the lanes of a vector are. A query takes part in the steps of its own and earlier tokens. Lanes beyond
 // the last query repeat it.
 template <int GROUPS, bool FACTORS>
-void walks_of(const Walks& w, int first) {
-    const int n = w.queries - first < GROUPS * lanes ? w.queries - first : GROUPS * lanes, keys = w.own + first + n - 1;
-    const auto within = [&](int token) { return token < 0 ? 0 : token > keys ? keys : token; };
-    const WalkVectors<0> at(w.e);
+struct Walkers {
+    enum { score, second_score, along_next, along_second_next, all }; // the rows' products with the next two tokens
+    static constexpr int kinds = FACTORS ? all : along_next;
     struct alignas(64) Column { // of the rows and of the queries
         floats r[GROUPS], q[GROUPS];
-    } columns[ordo::most_columns_together]; // by lane, then by vector
+    };
+    const Walks& w;
+    int first, n = w.queries - first < GROUPS * lanes ? w.queries - first : GROUPS * lanes;
+    int keys = w.own + first + n - 1;            // of the last query
+    Column columns[ordo::most_columns_together]; // by lane, then by vector
     alignas(64) ints own[GROUPS];
-    alignas(64) floats scores[8][GROUPS] = {};
-    for (int i = 0; i < GROUPS * lanes; ++i) {
-        const int query = first + (i < n ? i : n - 1);
-        own[i / lanes][i % lanes] = w.own + query;
-        Column* column = columns;
-        for (int lane = 0; lane < lanes; ++lane)
-            for (int c = lane; c < w.e; c += lanes, ++column)
-                column->r[i / lanes][i % lanes] = column->q[i / lanes][i % lanes] = w.q[query * w.q_stride + c];
+    alignas(64) floats scores[8][GROUPS] = {}, sums[lanes][kinds][GROUPS] = {};
+
+    Walkers(const Walks& walks, int from) : w(walks), first(from) {
+        for (int i = 0; i < GROUPS * lanes; ++i) {
+            const int query = first + (i < n ? i : n - 1);
+            own[i / lanes][i % lanes] = w.own + query;
+            Column* column = columns;
+            for (int lane = 0; lane < lanes; ++lane)
+                for (int c = lane; c < w.e; c += lanes, ++column)
+                    column->r[i / lanes][i % lanes] = column->q[i / lanes][i % lanes] = w.q[query * w.q_stride + c];
+        }
     }
-    const auto put = [&](int key, const floats(&sums)[GROUPS]) {
+    int within(int token) const { return token < 0 ? 0 : token > keys ? keys : token; }
+    const float* token(int t) const { return w.token + within(t) * w.token_stride; }
+    const float* key(int t) const { return w.k + within(t) * w.k_stride; }
+    float product(const float* x, const float* y) const { // as in walk_of()
+        const WalkVectors<0> at(w.e);
+        floats xy{};
+        for (int v = 0; v < at.count; ++v) xy += at.get(x, v) * at.get(y, v);
+        return sum(xy);
+    }
+    // Keeps the scores of a key, and adds those of eight keys at once.
+    void put(int key, int kind) {
         if (key < 0 || key >= keys) return;
-        for (int g = 0; g < GROUPS; ++g) scores[key % 8][g] = sums[g];
+        for (int g = 0; g < GROUPS; ++g) scores[key % 8][g] = sums[0][kind][g];
         if (key % 8 > 0) return;
         for (int i = 0; i < n; ++i)
             for (int j = 0; j < 8 && key + j < keys; ++j)
                 w.scores[(first + i) * w.scores_stride + key + j] += w.scale * scores[j][i / lanes][i % lanes];
-    };
-    enum { score, second_score, product, second_product, all }; // products: of the rows with the next two tokens
-    alignas(64) floats sums[lanes][FACTORS ? all : product][GROUPS] = {};
-    // The first round, before any query's own token, only multiplies.
-    for (int t = keys + (keys + w.first_token) % 2 + 2; t > 0; t -= 2) {
-        const auto token = [&](int back) { return w.token + within(t - back) * w.token_stride; };
-        const auto key = [&](int back) { return w.k + within(t - back) * w.k_stride; };
-        const float *x = token(0), *y = token(1), *next = token(2), *second_next = token(3), *k = key(1), *l = key(2);
-        alignas(64) floats by[GROUPS], second_by[GROUPS], xy{};
-        for (int v = 0; v < at.count && FACTORS; ++v) xy += at.get(x, v) * at.get(y, v);
-        const float product_of_tokens = FACTORS ? sum(xy) : 0;
+    }
+    // The steps of tokens t and t - 1.
+    void two(int t) {
+        const float *x = token(t), *y = token(t - 1), *next = token(t - 2), *second_next = token(t - 3);
+        const float *k = key(t - 1), *l = key(t - 2), tokens = FACTORS ? product(x, y) : 0;
+        alignas(64) floats by[GROUPS], second_by[GROUPS];
         for (int g = 0; g < GROUPS; ++g) {
-            by[g] = second_by[g] = splat(1);
             const ints acts = own[g] >= t, second_acts = own[g] >= t - 1;
-            if constexpr (FACTORS) by[g] = w.factor[within(t) * w.token_stride] * sums[0][product][g];
+            by[g] = second_by[g] = splat(1);
+            if constexpr (FACTORS) by[g] = w.factor[within(t) * w.token_stride] * sums[0][along_next][g];
             by[g] = acts ? by[g] : floats{};
             if constexpr (FACTORS)
                 second_by[g] =
-                    w.factor[within(t - 1) * w.token_stride] * (sums[0][second_product][g] - by[g] * product_of_tokens);
+                    w.factor[within(t - 1) * w.token_stride] * (sums[0][along_second_next][g] - by[g] * tokens);
             second_by[g] = second_acts ? second_by[g] : floats{};
         }
         Column* column = columns;
         for (int lane = 0; lane < lanes; ++lane) {
-            alignas(64) floats some[all][GROUPS] = {};
+            alignas(64) floats some[kinds][GROUPS] = {};
             for (int c = lane; c < w.e; c += lanes, ++column)
                 for (int g = 0; g < GROUPS; ++g) {
                     const floats from = column->r[g], q = column->q[g];
@@ -149,21 +160,24 @@ void walks_of(const Walks& w, int first) {
                     some[score][g] += (between - q) * k[c];
                     some[second_score][g] += (to - q) * l[c];
                     if constexpr (FACTORS) {
-                        some[product][g] += to * next[c];
-                        some[second_product][g] += to * second_next[c];
+                        some[along_next][g] += to * next[c];
+                        some[along_second_next][g] += to * second_next[c];
                     }
                 }
-            for (int i = 0; i < (FACTORS ? all : product); ++i)
+            for (int i = 0; i < kinds; ++i)
                 for (int g = 0; g < GROUPS; ++g) sums[lane][i][g] = some[i][g];
         }
         for (int half = lanes / 2; half > 0; half /= 2)
             for (int lane = 0; lane < half; ++lane)
-                for (int i = 0; i < (FACTORS ? all : product); ++i)
+                for (int i = 0; i < kinds; ++i)
                     for (int g = 0; g < GROUPS; ++g) sums[lane][i][g] += sums[lane + half][i][g];
-        put(t - 1, sums[0][score]);
-        put(t - 2, sums[0][second_score]);
+        put(t - 1, score);
+        put(t - 2, second_score);
     }
-}
+    void run() { // The first round, before any query's own token, only multiplies.
+        for (int t = keys + (keys + w.first_token) % 2 + 2; t > 0; t -= 2) two(t);
+    }
+};
 
 // a: the gradient of the row after a step, then of the row before it. Of two steps at once, the later one has x and b,
 // the earlier one y, d and k, and a' follows a:
@@ -270,11 +284,11 @@ void walks(const Walks& w) {
         const int left = (w.queries - first + lanes - 1) / lanes, most = lanes < 16 && !w.factor ? 3 : 2;
         groups = left < most ? left : most;
         if (groups == 3) { // fit the registers without products
-            if constexpr (lanes < 16) walks_of<3, false>(w, first);
+            if constexpr (lanes < 16) Walkers<3, false>(w, first).run();
         } else if (groups == 2)
-            w.factor ? walks_of<2, true>(w, first) : walks_of<2, false>(w, first);
+            w.factor ? Walkers<2, true>(w, first).run() : Walkers<2, false>(w, first).run();
         else
-            w.factor ? walks_of<1, true>(w, first) : walks_of<1, false>(w, first);
+            w.factor ? Walkers<1, true>(w, first).run() : Walkers<1, false>(w, first).run();
     }
 }
 void walk_backward(const Walk& w, const WalkGradient& g) {
