@@ -49,8 +49,8 @@ endif
 
 ifeq ($(findstring clang,$(CXX)),)
 INTRINSICS := -Wno-uninitialized -Wno-maybe-uninitialized # g++ 12 warns of its own header (GCC bug 105593)
-# Some tunings of g++, and others from version 14 on, fuse an addition in one loop and not in another. Rows then have other
-# bits alone than together.
+# Some tunings of g++ (-march=native on a Zen, and by its sources the default of later versions) fuse an addition in one loop
+# and not in another. Rows then have other bits alone than together.
 FUSED := --param=avoid-fma-max-bits=0
 endif
 %/engine/kernels/avx2.o %/engine/kernels/avx2.cpp: FILE_FLAGS := -march=x86-64-v3 $(FUSED)
