@@ -182,7 +182,7 @@ struct Kernels : ByteLoops, PairLoops {
     void (*adamw)(int n, float* w, const float* g, float* m, float* v, float g_scale, float lr, float beta1,
                   float beta2, float eps, float decay, float correction1, float correction2);
     void (*walk)(const Walk& walk);
-    void (*walks)(const Walks& walks); // faster than one after the other
+    void (*walks)(const Walks& walks);                                     // faster than one after the other
     void (*walk_backward)(const Walk& walk, const WalkGradient& gradient); // reads the rows
 };
 
