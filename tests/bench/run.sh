@@ -76,7 +76,9 @@ bench --alone --encodings rope,alibi --format csv >"$scratch/csv"
 ok "alone: only the named encodings" [ "$(tail -n +2 "$scratch/csv" | grep -o 'rope\|alibi\|none' | tr '\n' ' ')" = "rope alibi rope alibi " ]
 ok "alone: speed is measured, calls and differences are not" [ -n "$(cells median_ts 1)" -a \
     -z "$(cells diff_median 1)$(cells moments_percent 1)$(cells rotate_us 1)$(cells moments_flops 1)$(cells moments_of_predicted 1)" ]
-ok "alone: bytes of tables stay" [ "$(cells table_bytes 1)" -gt 0 ]
+if [ "$(basename "$build")" = release ]; then # a sanitizer's heap does not say what is in use
+    ok "alone: bytes of tables stay" [ "$(cells table_bytes 1)" -gt 0 ]
+fi
 for type in f16 bf16 q8_0 q4_0; do
     ok "weights of $type" "$build/ordo" bench -q -p 8 -n 2 -r 1 -t 1 --layers 1 --encodings rope --dtype $type
 done
