@@ -44,12 +44,13 @@ public:
 
     void prepare(int n_positions) override {
         Rotary::prepare(n_positions);
-        turns_.resize(static_cast<std::size_t>(slots() * kv_heads() * half()));
+        turns_.resize(static_cast<std::size_t>(slots() * kv_heads() * 2 * half()));
         for (int slot = 0; slot < slots(); ++slot)
             for (int h = 0; h < kv_heads(); ++h)
                 for (int c = 0; c < half(); ++c) {
-                    const float shift = tensor(slot, 0).row(h)[c], angle = std::clamp(shift, least_shift, 0.0f);
-                    turns_[index(slot, h) + c] = {std::cos(angle), std::sin(angle), shift == angle};
+                    const float angle = std::clamp(tensor(slot, 0).row(h)[c], least_shift, 0.0f);
+                    turns_[index(slot, h) + c] = std::cos(angle);
+                    turns_[index(slot, h) + half() + c] = std::sin(angle);
                 }
     }
 
@@ -57,13 +58,12 @@ public:
     void rotate(View x, const HeadRows& rows) const override {
         parallel_for(x.rows, 16, [&](std::ptrdiff_t i) {
             for (int h = 0; h < rows.n_heads; ++h) {
-                float* a = x.row(static_cast<int>(i)) + h * dims().d_head;
+                float *a = x.row(static_cast<int>(i)) + h * dims().d_head, *b = a + half();
                 kernels().softplus(half(), a, a);
-                for (int c = 0; c < half(); ++c) {
-                    const Turn turn = this->turn(rows, h, c);
-                    a[half() + c] = a[c] * turn.sin;
-                    a[c] *= turn.cos;
-                }
+                std::fill_n(b, half(), 0.0f);
+                if (rows.role == Role::query) continue;
+                const float* cos = turn(rows.layer, rows.first_head + h);
+                kernels().rotate_halves(half(), cos, cos + half(), 1, a, b);
             }
         });
         Rotary::rotate(x, rows);
@@ -76,13 +76,13 @@ public:
             for (int h = 0; h < rows.n_heads; ++h) {
                 float* d = dx.row(i) + h * dims().d_head;
                 const float* a = x.row(i) + h * dims().d_head;
+                const float* turn = rows.role == Role::key ? this->turn(rows.layer, rows.first_head + h) : nullptr;
                 for (int c = 0; c < half(); ++c) {
                     const float b = a[half() + c], length = std::sqrt(a[c] * a[c] + b * b), da = d[c],
-                                db = d[half() + c];
-                    const Turn turn = this->turn(rows, h, c);
-                    if (rows.role == Role::key && turn.trained)
-                        grads.tensors[0].row(rows.first_head + h)[c] += length * (db * turn.cos - da * turn.sin);
-                    d[c] = (da * turn.cos + db * turn.sin) * -std::expm1(-length);
+                                db = d[half() + c], cos = turn ? turn[c] : 1, sin = turn ? turn[half() + c] : 0;
+                    if (turn && trains(tensor(slot(rows.layer), 0).row(rows.first_head + h)[c]))
+                        grads.tensors[0].row(rows.first_head + h)[c] += length * (db * cos - da * sin);
+                    d[c] = (da * cos + db * sin) * -std::expm1(-length);
                     d[half() + c] = 0;
                 }
             }
@@ -100,19 +100,14 @@ public:
 
 private:
     int half() const { return dims().d_head / 2; }
-    struct Turn {
-        float cos, sin;
-        bool trained; // not clamped
-    };
+    static bool trains(float shift) { return least_shift <= shift && shift <= 0; }
     std::size_t index(int slot, int head) const {
-        return static_cast<std::size_t>(slot * kv_heads() + head) * static_cast<std::size_t>(half());
+        return static_cast<std::size_t>(slot * kv_heads() + head) * 2 * static_cast<std::size_t>(half());
     }
-    Turn turn(const HeadRows& rows, int head, int c) const { // by a key's shift
-        return rows.role == Role::query ? Turn{1, 0, false}
-                                        : turns_[index(slot(rows.layer), rows.first_head + head) + c];
-    }
+    // The cosines of a key's shifts, then their sines.
+    const float* turn(int layer, int head) const { return turns_.data() + index(slot(layer), head); }
 
-    std::vector<Turn> turns_; // of each layer, key/value head and pair
+    std::vector<float> turns_; // of each layer and key/value head
 };
 
 std::unique_ptr<RegisteredEncoding> make(const Dims& dims) {
