@@ -233,8 +233,8 @@ void RelativeTable::add_gradient(float alpha, View weights, View x, const Tile& 
 
 namespace {
 
-// The same by keys: a few keys at once, all queries, and the rows of their pairs. With one query, take one key at a
-// time: it needs one row for each key, and several keys would also compute products with each other's rows.
+// The same by keys: a few keys at once, all queries, and the rows of their pairs. Keys compute products with each
+// other's rows too, so take a third as many as there are queries, unless they share rows, as keys past the clamp do.
 template <class Use>
 void for_key_tiles(RelativeRows rows, Positions queries, Positions keys, const Use& use) {
     if (queries.empty()) return;
@@ -245,7 +245,8 @@ void for_key_tiles(RelativeRows rows, Positions queries, Positions keys, const U
             return RelativePairs(rows, queries, keys.subspan(first, count));
         };
         RelativePairs pairs = some(relative_tile);
-        if (pairs.last_row() - pairs.first_row() >= 2 * n_queries) pairs = some(std::min(n_queries, relative_tile));
+        if (pairs.last_row() - pairs.first_row() >= n_queries)
+            pairs = some(std::clamp(n_queries / 3, 1, relative_tile));
         use(first, count, pairs);
     }
 }
@@ -254,11 +255,24 @@ void for_key_tiles(RelativeRows rows, Positions queries, Positions keys, const U
 template <class Use>
 void for_pairs(RelativeRows rows, Positions queries, Positions keys, int top, int n_keys, std::int64_t first, int count,
                const Use& use) {
-    for (int i = 0; i < static_cast<int>(queries.size()); ++i)
-        for (int a = 0; a < n_keys; ++a) {
-            const std::int64_t row = rows.row(queries[i], keys[top + a]) - first;
-            if (row >= 0 && row < count) use(i, a, row);
+    const bool in_order = consecutive(keys.subspan(top, n_keys));
+    for (int i = 0; i < static_cast<int>(queries.size()); ++i) {
+        const auto use_if_here = [&](int begin, int end, std::int64_t row) {
+            if (row >= 0 && row < count)
+                for (int a = begin; a < end; ++a) use(i, a, row);
+        };
+        if (!in_order) {
+            for (int a = 0; a < n_keys; ++a) use_if_here(a, a + 1, rows.row(queries[i], keys[top + a]) - first);
+            continue;
         }
+        const RelativeCut cut = cut_of(rows, queries[i], keys[top], n_keys);
+        const std::int64_t from = cut.base - first;
+        use_if_here(0, cut.left, rows.least - first);
+        use_if_here(cut.right, cut.end, rows.most - first);
+        const int begin = static_cast<int>(std::max<std::int64_t>(cut.left, -from)),
+                  end = static_cast<int>(std::min<std::int64_t>(cut.right, count - from));
+        for (int a = begin; a < end; ++a) use(i, a, from + a);
+    }
 }
 
 // sums[a][r] = the sum of the weights of key top + a over the queries with row first + r.
