@@ -23,8 +23,8 @@ const EncodingInfo selective_rope_encoding = {
 
 namespace selective_rope_file {
 
-constexpr int at_once = 64;                     // pairs
-constexpr double to_integer = 6755399441055744; // 1.5 * 2^52: after adding it no double has a fraction
+constexpr int at_once = 128; // pairs
+constexpr float whole_turn = 2 * std::numbers::pi_v<float>;
 
 enum class Kind { selective, carope, repo };
 
@@ -47,15 +47,13 @@ public:
         if (dims().d_head % 2 != 0)
             fail(ErrorCode::usage, "selective-rope: expected heads of an even number of columns, found ",
                  dims().d_head);
-        const int parts = dims().d_model % heads() == 0 ? heads() : 1;
-        const AngleSizes sizes{dims().d_model, parts, kv_heads(), pairs()};
-        source_ = kind_ == Kind::selective ? selective_angles(sizes, rank_, kernel_)
-                  : kind_ == Kind::carope  ? carope_angles(sizes)
-                                           : repo_angles(sizes, rank_);
-    }
-    void ready() override {
+        AngleSizes sizes{dims().d_model, dims().d_model % heads() == 0 ? heads() : 1, kv_heads(), {}};
         for (int k = 0; k < pairs(); ++k)
-            factors_.push_back(kind_ == Kind::carope ? 1 : std::pow(theta_, -2.0 * k / dims().d_head));
+            sizes.factors.push_back(kind_ == Kind::carope ? 1 : std::pow(theta_, -2.0 * k / dims().d_head));
+        factors_ = sizes.factors;
+        source_ = kind_ == Kind::selective ? selective_angles(std::move(sizes), rank_, kernel_)
+                  : kind_ == Kind::carope  ? carope_angles(std::move(sizes))
+                                           : repo_angles(std::move(sizes), rank_);
     }
     std::vector<TensorSpec> tensors() const override { return source_->tensors(); }
     unsigned reads() const override { return kind_ == Kind::repo ? reads_query_state : reads_state; }
@@ -76,9 +74,8 @@ public:
             const int i = static_cast<int>(row);
             for (int h = 0; h < rows.n_heads; ++h) {
                 const float *y = x.row(i) + 2 * h * n, *dy = dx.row(i) + 2 * h * n;
-                for (int k = 0; k < n; ++k)
-                    grads.state.row(i)[state_at(rows, h, k)] +=
-                        static_cast<float>(factors_[k]) * (dy[n + k] * y[k] - dy[k] * y[n + k]);
+                float* const d_turns = grads.state.row(i) + state_at(rows, h);
+                for (int k = 0; k < n; ++k) d_turns[2 * k] += whole_turn * (dy[n + k] * y[k] - dy[k] * y[n + k]);
             }
         });
         turn(dx, rows, -1);
@@ -96,32 +93,28 @@ public:
 
 private:
     int pairs() const { return dims().d_head / 2; }
-    int state_at(const HeadRows& rows, int h, int pair) const {
-        const int head = rows.first_head + h, group = rows.role == Role::query ? this->group(head) : head;
-        return kind_ == Kind::repo ? group : 2 * (group * pairs() + pair);
-    }
-    // The angle of a pair, without whole turns, from the numbers of its head.
-    float angle(const float* numbers, int pair) const {
-        const bool one = kind_ == Kind::repo;
-        const double t = factors_[pair] * (one ? static_cast<double>(*numbers) : pair_sum(numbers + 2 * pair)),
-                     turns = (t * (0.5 * std::numbers::inv_pi) + to_integer) - to_integer;
-        return static_cast<float>(t - turns * 2 * std::numbers::pi);
+    int state_at(const HeadRows& rows, int h) const {
+        const int head = rows.first_head + h;
+        return 2 * pairs() * (rows.role == Role::query ? this->group(head) : head);
     }
     void turn(View x, const HeadRows& rows, float direction) const {
-        const int n = pairs();
+        const int n = pairs(), some = std::max(1, at_once / n), width = std::min(n, at_once); // heads, and their pairs
         parallel_for(x.rows, 16, [&](std::ptrdiff_t row) {
             const int i = static_cast<int>(row);
-            for (int h = 0; h < rows.n_heads; ++h) {
-                const float* const numbers = rows.state.row(i) + state_at(rows, h, 0);
-                for (int first = 0; first < n; first += at_once) {
-                    const int count = std::min(at_once, n - first);
-                    float angles[at_once], cos[at_once], sin[at_once];
-                    for (int k = 0; k < count; ++k) angles[k] = angle(numbers, first + k);
-                    kernels().cos_sin(count, angles, cos, sin);
-                    float* a = x.row(i) + 2 * h * n + first;
-                    kernels().rotate_halves(count, cos, sin, direction, a, a + n);
+            float angles[at_once], cos[at_once], sin[at_once];
+            for (int head = 0; head < rows.n_heads; head += some)
+                for (int first = 0; first < n; first += width) {
+                    const int heads = std::min(some, rows.n_heads - head), count = std::min(width, n - first);
+                    for (int h = 0; h < heads; ++h) {
+                        const float* const turns = rows.state.row(i) + state_at(rows, head + h) + 2 * first;
+                        for (int k = 0; k < count; ++k) angles[h * width + k] = whole_turn * turns[2 * k];
+                    }
+                    kernels().cos_sin((heads - 1) * width + count, angles, cos, sin);
+                    for (int h = 0; h < heads; ++h) {
+                        float* const a = x.row(i) + 2 * (head + h) * n + first;
+                        kernels().rotate_halves(count, cos + h * width, sin + h * width, direction, a, a + n);
+                    }
                 }
-            }
         });
     }
 

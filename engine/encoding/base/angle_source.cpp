@@ -9,31 +9,27 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
+#include <utility>
 
 namespace ordo {
 namespace {
 
-constexpr int rows_at_once = 16, columns_at_once = 32;
+constexpr int rows_at_once = 32, columns_at_once = 32, ranks_at_once = 64;
 constexpr int most_kernel = 64; // of arrays on the stack
 constexpr int most_rank = 1024; // of an array on the stack
 
-// df [n, count]: the gradients of the summands, from those of the sums.
-Tensor add_up_backward(int count, View d_state) {
-    Tensor df(d_state.rows, count);
-    parallel_for(count, std::max(1, 1024 / std::max(1, d_state.rows)), [&](std::ptrdiff_t c) {
-        double sum = 0;
-        for (int t = d_state.rows - 1; t >= 0; --t)
-            df.view().row(t)[c] = static_cast<float>(sum += static_cast<double>(d_state.row(t)[2 * c]));
-    });
-    return df;
+inline double part_of_turn(double turns) {
+    constexpr double to_integer = 6755399441055744; // 1.5 * 2^52: after adding it no double has a fraction
+    return turns - ((turns + to_integer) - to_integer);
 }
 
 // ---- selective ----------------------------------------------------------------------------------
 
-// The state of a token: the sums, then z = down x^ of this token and of the kernel - 2 tokens before it.
+// The state of a token: the fractions, then z = down x^ of this token and of the kernel - 2 tokens before it.
 class Selective final : public AngleSource {
 public:
-    Selective(const AngleSizes& sizes, int rank, int kernel) : AngleSource(sizes), rank_(rank), kernel_(kernel) {}
+    Selective(AngleSizes sizes, int rank, int kernel) : AngleSource(std::move(sizes)), rank_(rank), kernel_(kernel) {}
     std::vector<TensorSpec> tensors() const override {
         return {matrix("down", rank_, sizes_.width), matrix("up", count(), rank_),
                 matrix("convolution", count(), kernel_)};
@@ -60,14 +56,14 @@ public:
                         std::fill_n(to, rank_, 0.0f);
                 }
         });
-        add_up(count(), before, state);
+        add_turns(before, state);
     }
 
     void observe_backward(View d_state, View x, std::span<const View> tensors, View state, View dx,
                           std::span<const View> grads) const override {
         const View down = tensors[0], up = tensors[1], weights = tensors[2], z = cols_of(state, z_at(), rank_);
         const int n = x.rows;
-        Tensor df = add_up_backward(count(), d_state), u(n, count()), du(n, count());
+        Tensor df = add_turns_backward(d_state), u(n, count()), du(n, count());
         project(z, up, u.view());
         parallel_for(count(), 1, [&](std::ptrdiff_t c) {
             for (int m = 0; m < kernel_; ++m) {
@@ -143,15 +139,20 @@ private:
     void convolve(int first, int rows, int c, int n, std::span<const View> tensors, const float* before,
                   View state) const {
         float u[rows_at_once + most_kernel - 1][columns_at_once], weights[most_kernel][columns_at_once];
-        const View up = rows_of(tensors[1], c, n);
         const int earliest = first - (kernel_ - 1), own = std::max(0, earliest);
-        if (before && earliest < own)
-            kernels().dots(own - earliest, n, rank_, up.data, up.stride, z_of(earliest, before, state), -rank_, u[0],
-                           columns_at_once);
-        else
-            std::fill_n(u[0], (own - earliest) * columns_at_once, 0.0f);
-        kernels().dots(first + rows - own, n, rank_, up.data, up.stride, state.row(own) + z_at(), state.stride,
-                       u[own - earliest], columns_at_once);
+        std::fill_n(u[0], (first + rows - earliest) * columns_at_once, 0.0f);
+        for (int r = 0; r < rank_;
+             r += ranks_at_once) { // transposed: dots of so few numbers take several times as long
+            float up[ranks_at_once][columns_at_once];
+            const int ranks = std::min(ranks_at_once, rank_ - r);
+            for (int i = 0; i < n; ++i)
+                for (int j = 0; j < ranks; ++j) up[j][i] = tensors[1].row(c + i)[r + j];
+            const auto add = [&](int count, const float* z, std::ptrdiff_t stride, float* to) {
+                kernels().product(count, n, ranks, 1, z + r, stride, 1, up[0], columns_at_once, 1, to, columns_at_once);
+            };
+            if (before && earliest < own) add(own - earliest, z_of(earliest, before, state), -rank_, u[0]);
+            add(first + rows - own, state.row(own) + z_at(), state.stride, u[own - earliest]);
+        }
         for (int m = 0; m < kernel_; ++m)
             for (int i = 0; i < n; ++i) weights[m][i] = tensors[2].row(c + i)[m];
         for (int t = 0; t < rows; ++t) {
@@ -172,7 +173,6 @@ class Carope final : public AngleSource {
 public:
     using AngleSource::AngleSource;
     std::vector<TensorSpec> tensors() const override { return {matrix("frequency", sizes_.groups, sizes_.width)}; }
-    int state_floats() const override { return 2 * count(); }
 
     void observe(View x, std::span<const View> tensors, const float* before, View state) const override {
         parallel_for(x.rows, rows_at_once, [&](std::ptrdiff_t row) {
@@ -180,23 +180,22 @@ public:
             for (int g = 0; g < sizes_.groups; ++g) {
                 const double f = frequency(product(tensors[0], g, x.row(t)));
                 double power = 1;
-                for (int k = 0; k < sizes_.pairs; ++k, power *= f)
-                    split_pair(power, state.row(t) + 2 * (g * sizes_.pairs + k));
+                for (int k = 0; k < pairs(); ++k, power *= f) split_pair(power, state.row(t) + 2 * (g * pairs() + k));
             }
         });
-        add_up(count(), before, state);
+        add_turns(before, state);
     }
     // With f = 1 / (1 + softplus(a)):  df/da = -f^2 sigmoid(a),  d f^k / df = k f^(k-1).
     void observe_backward(View d_state, View x, std::span<const View> tensors, View, View dx,
                           std::span<const View> grads) const override {
-        Tensor df = add_up_backward(count(), d_state), da(x.rows, sizes_.groups);
+        Tensor df = add_turns_backward(d_state), da(x.rows, sizes_.groups);
         parallel_for(x.rows, rows_at_once, [&](std::ptrdiff_t row) {
             const int t = static_cast<int>(row);
             for (int g = 0; g < sizes_.groups; ++g) {
                 const double a = product(tensors[0], g, x.row(t)), f = frequency(a);
                 double sum = 0, power = 1;
-                for (int k = 1; k < sizes_.pairs; ++k, power *= f)
-                    sum += k * power * static_cast<double>(df.view().row(t)[g * sizes_.pairs + k]);
+                for (int k = 1; k < pairs(); ++k, power *= f)
+                    sum += k * power * static_cast<double>(df.view().row(t)[g * pairs() + k]);
                 da.view().row(t)[g] = static_cast<float>(-sum * f * f / (1 + std::exp(-a)));
             }
         });
@@ -218,23 +217,24 @@ private:
 
 class Repo final : public AngleSource {
 public:
-    Repo(const AngleSizes& sizes, int rank) : AngleSource(sizes), rank_(rank) {}
+    Repo(AngleSizes sizes, int rank) : AngleSource(std::move(sizes)), rank_(rank) {}
     std::vector<TensorSpec> tensors() const override {
         return {matrix("gate", rank_, sizes_.width), matrix("content", rank_, sizes_.width),
                 matrix("out", sizes_.groups, rank_)};
     }
-    int state_floats() const override { return sizes_.groups; }
 
     void observe(View x, std::span<const View> tensors, const float*, View state) const override {
         parallel_for(x.rows, 1, [&](std::ptrdiff_t row) {
             const View own = rows_of(x, static_cast<int>(row), 1);
-            float gate[most_rank], content[most_rank];
+            float *const own_state = state.row(static_cast<int>(row)), gate[most_rank], content[most_rank];
             const View hidden = view(gate, 1, rank_);
             project(own, tensors[0], hidden);
             project(own, tensors[1], view(content, 1, rank_));
             kernels().silu(rank_, gate, gate);
             for (int r = 0; r < rank_; ++r) gate[r] *= content[r];
-            project(hidden, tensors[2], rows_of(state, static_cast<int>(row), 1));
+            project(hidden, tensors[2], view(content, 1, sizes_.groups));
+            for (int i = 0; i < count(); ++i)
+                split_pair(part_of_turn(turns_[i] * static_cast<double>(content[i / pairs()])), own_state + 2 * i);
         });
     }
     void observe_backward(View d_state, View x, std::span<const View> tensors, View, View dx,
@@ -248,7 +248,11 @@ public:
         };
         const auto sigmoid = [](float a) { return 1 / (1 + std::exp(-a)); };
         each([&](float a, float c, float& h, float&) { h = a * sigmoid(a) * c; });
-        projection_backward(d_state, 1, hidden.view(), tensors[2], grads[2], d_hidden.view());
+        Tensor dz(x.rows, sizes_.groups);
+        for (int t = 0; t < x.rows; ++t)
+            for (int i = 0; i < count(); ++i)
+                dz.view().row(t)[i / pairs()] += static_cast<float>(turns_[i]) * d_state.row(t)[2 * i];
+        projection_backward(dz.view(), 1, hidden.view(), tensors[2], grads[2], d_hidden.view());
         each([&](float& a, float& c, float&, float& dh) { // now the gradients of gate and content
             const float s = sigmoid(a), silu = a * s;
             a = dh * c * (s + silu * (1 - s));
@@ -268,14 +272,35 @@ private:
 
 } // namespace
 
-std::unique_ptr<AngleSource> selective_angles(const AngleSizes& sizes, int rank, int kernel) {
-    return std::make_unique<Selective>(sizes, rank, kernel);
+AngleSource::AngleSource(AngleSizes sizes) : sizes_(std::move(sizes)) {
+    for (int i = 0; i < count(); ++i) turns_.push_back(sizes_.factors[i % pairs()] * 0.5 * std::numbers::inv_pi);
 }
-std::unique_ptr<AngleSource> carope_angles(const AngleSizes& sizes) {
-    return std::make_unique<Carope>(sizes);
+
+void AngleSource::add_turns(const float* before, View state) const {
+    add_up(count(), before, state,
+           [turns = turns_.data()](int c, double sum, double number) { return part_of_turn(sum + turns[c] * number); });
 }
-std::unique_ptr<AngleSource> repo_angles(const AngleSizes& sizes, int rank) {
-    return std::make_unique<Repo>(sizes, rank);
+
+Tensor AngleSource::add_turns_backward(View d_state) const {
+    Tensor df(d_state.rows, count());
+    parallel_for(count(), std::max(1, 1024 / std::max(1, d_state.rows)), [&](std::ptrdiff_t c) {
+        double sum = 0;
+        for (int t = d_state.rows - 1; t >= 0; --t) {
+            sum += static_cast<double>(d_state.row(t)[2 * c]);
+            df.view().row(t)[c] = static_cast<float>(turns_[c] * sum);
+        }
+    });
+    return df;
+}
+
+std::unique_ptr<AngleSource> selective_angles(AngleSizes sizes, int rank, int kernel) {
+    return std::make_unique<Selective>(std::move(sizes), rank, kernel);
+}
+std::unique_ptr<AngleSource> carope_angles(AngleSizes sizes) {
+    return std::make_unique<Carope>(std::move(sizes));
+}
+std::unique_ptr<AngleSource> repo_angles(AngleSizes sizes, int rank) {
+    return std::make_unique<Repo>(std::move(sizes), rank);
 }
 
 } // namespace ordo
