@@ -103,6 +103,7 @@ bench -v --encodings rope >"$scratch/text"
 ok "and all with -v" grep -q '^model .* threads .* quartiles .* moments % .* x pred.' "$scratch/text"
 bench --alone --encodings rope >"$scratch/text"
 ok "alone: a short table" [ "$(head -n 1 "$scratch/text" | tr -s ' ')" = "model test encoding t/s" ]
+ok "alone: no empty columns" [ "$(bench --alone -v --encodings rope | head -n 1 | tr -s ' ')" = "model type test threads encoding t/s min..max limit %" ]
 ok "alone: no note on absent columns" [ "$(grep -c 'diff %' "$scratch/text")" -eq 0 ]
 bench --dtype f32,q8_0 --encodings rope >"$scratch/text"
 ok "what differs is shown" [ "$(head -n 1 "$scratch/text" | tr -s ' ')" = "model type test encoding t/s diff % us/token kflop tables params" ]

@@ -144,28 +144,28 @@ std::vector<Cell> line(const BenchResult& r) {
     return cells;
 }
 
-// The columns of the short table: the cost of each encoding, except columns without values, and the columns that tell
-// rows apart, if they differ.
+// The columns of the short table: the cost of each encoding, and the columns that tell rows apart, if they differ. The
+// long one has all, and neither has columns without values.
 constexpr std::string_view short_columns[] = {"model", "test", "encoding", "t/s"},
                            cost_columns[] = {"diff %", "us/token", "kflop", "tables", "params"},
                            telling_columns[] = {"type", "threads"};
 
-bool is_shown(const Figures& figures, std::size_t column) {
+bool is_shown(const Figures& figures, std::size_t column, bool all) {
     const auto is_one_of = [&](const auto& names) {
         return std::find(std::begin(names), std::end(names), figures.columns[column]) != std::end(names);
     };
     const auto any = [&](const auto& is_it) { return std::any_of(figures.rows.begin(), figures.rows.end(), is_it); };
     return is_one_of(short_columns) ||
-           (is_one_of(cost_columns) && any([&](const auto& row) { return row[column] != Cell{}; })) ||
+           ((all || is_one_of(cost_columns)) && any([&](const auto& row) { return row[column] != Cell{}; })) ||
            (is_one_of(telling_columns) &&
             any([&](const auto& row) { return row[column] != figures.rows.front()[column]; }));
 }
 
-Figures shortened(const Figures& figures) {
+Figures shown(const Figures& figures, bool all) {
     Figures few{{}, {}, figures.decimals};
     few.rows.resize(figures.rows.size());
     for (std::size_t i = 0; i < figures.columns.size(); ++i) {
-        if (!is_shown(figures, i)) continue;
+        if (!is_shown(figures, i, all)) continue;
         few.columns.push_back(figures.columns[i]);
         for (std::size_t r = 0; r < figures.rows.size(); ++r) few.rows[r].push_back(figures.rows[r][i]);
     }
@@ -219,7 +219,7 @@ void write_bench(std::span<const BenchResult> results, Format format, bool quiet
         figures.rows.push_back(people ? bench_result_file::line(r) : bench_result_file::measured(r));
     const bool compared =
         std::any_of(results.begin(), results.end(), [](const BenchResult& r) { return !r.reference; });
-    if (people && !verbose) figures = bench_result_file::shortened(figures);
+    if (people) figures = bench_result_file::shown(figures, verbose);
     std::string out = format == Format::text ? for_stdout(figures) : render(figures, format);
     std::string below = "\n" + std::string(bench_result_file::speed_note);
     if (verbose) below += bench_result_file::limit_notes;
