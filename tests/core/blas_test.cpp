@@ -7,6 +7,8 @@
 #include "ordo.h"
 #include "tests/sanitizer.h"
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <fstream>
@@ -29,15 +31,19 @@ const Sizes sizes[] = {{1, 1, 1},        {9, 64, 500},    {33, 96, 683},   {50, 
                        {64, 128, 2730},  {450, 500, 77},  {128, 500, 450}, {500, 64, 450}, {384, 192, 1001},
                        {300, 1200, 385}, {17, 2304, 768}, {192, 576, 2047}};
 
+// The same 4,093 numbers again and again, since to draw millions would take longer than the products.
 void fill(Tensor& t, std::uint64_t stream) {
     const Random random(11, stream);
-    for (std::size_t i = 0; i < t.size(); ++i) t.data()[i] = static_cast<float>(random.normal(i));
+    std::array<float, 4093> some{};
+    for (std::size_t i = 0; i < some.size(); ++i) some[i] = static_cast<float>(random.normal(i));
+    for (std::size_t at = 0; at < t.size(); at += some.size())
+        std::copy_n(some.begin(), std::min(some.size(), t.size() - at), t.data() + at);
 }
 
 // a, b and c of a product, with gaps between their rows.
 struct Operands {
-    Operands(const Sizes& s, Transpose ta, Transpose tb)
-        : a(ta == Transpose::no ? s.m : s.k, (ta == Transpose::no ? s.k : s.m) + 3),
+    Operands(const Sizes& s, Transpose a_turned, Transpose b_turned)
+        : ta(a_turned), tb(b_turned), a(ta == Transpose::no ? s.m : s.k, (ta == Transpose::no ? s.k : s.m) + 3),
           b(tb == Transpose::no ? s.k : s.n, (tb == Transpose::no ? s.n : s.k) + 5), c(s.m, s.n + 1) {
         fill(a, 1);
         fill(b, 2);
@@ -47,19 +53,22 @@ struct Operands {
     View in_b() { return cols_of(b.view(), 0, b.cols() - 5); }
     View out() { return cols_of(c.view(), 0, c.cols() - 1); }
 
+    // c after the product, which finds c as it was.
+    std::vector<float> product(float beta, int threads, bool in_team) {
+        std::vector<float> out(c.data(), c.data() + c.size());
+        const View to{out.data(), c.rows(), c.cols() - 1, c.cols()};
+        set_threads(threads);
+        if (in_team)
+            team(threads, [&] { gemm(in_a(), ta, in_b(), tb, to, beta); });
+        else
+            gemm(in_a(), ta, in_b(), tb, to, beta);
+        EXPECT_EQ(thread_count(), threads);
+        return out;
+    }
+
+    Transpose ta, tb;
     Tensor a, b, c;
 };
-
-std::vector<float> product(const Sizes& s, Transpose ta, Transpose tb, float beta, int threads, bool in_team) {
-    Operands o(s, ta, tb);
-    set_threads(threads);
-    if (in_team)
-        team(threads, [&] { gemm(o.in_a(), ta, o.in_b(), tb, o.out(), beta); });
-    else
-        gemm(o.in_a(), ta, o.in_b(), tb, o.out(), beta);
-    EXPECT_EQ(thread_count(), threads);
-    return {o.c.data(), o.c.data() + o.c.size()};
-}
 
 class Products : public testing::Test {
 protected:
@@ -73,18 +82,20 @@ constexpr Transpose both[] = {Transpose::no, Transpose::yes};
 TEST_F(Products, HaveTheSameBitsForAnyNumberOfThreads) {
     for (const Sizes& s : sizes)
         for (const Transpose ta : both)
-            for (const Transpose tb : both)
+            for (const Transpose tb : both) {
+                Operands operands(s, ta, tb);
                 for (const float beta : {0.0f, 1.0f}) {
                     if (beta == 1 && ta == tb) continue; // half of the cases are enough
-                    const std::vector<float> one = product(s, ta, tb, beta, 1, false);
+                    const std::vector<float> one = operands.product(beta, 1, false);
                     for (const int threads : {2, 3, 4, 8})
                         for (const bool in_team : {false, true}) {
-                            const std::vector<float> found = product(s, ta, tb, beta, threads, in_team);
+                            const std::vector<float> found = operands.product(beta, threads, in_team);
                             EXPECT_EQ(std::memcmp(found.data(), one.data(), one.size() * sizeof(float)), 0)
                                 << s.m << " x " << s.n << " x " << s.k << ", " << (ta == Transpose::yes)
                                 << (tb == Transpose::yes) << ", beta " << beta << ", " << threads << " threads";
                         }
                 }
+            }
 }
 
 TEST_F(Products, AgreeWithDoubles) {
@@ -92,7 +103,7 @@ TEST_F(Products, AgreeWithDoubles) {
         for (const Transpose ta : both)
             for (const Transpose tb : both) {
                 Operands o(s, ta, tb);
-                const std::vector<float> found = product(s, ta, tb, 1, 2, false);
+                const std::vector<float> found = o.product(1, 2, false);
                 for (int i = 0; i < s.m; i += 7)
                     for (int j = 0; j < s.n; j += 5) {
                         double expected = o.c.view().row(i)[j];
@@ -108,13 +119,13 @@ TEST_F(Products, AgreeWithDoubles) {
 
 TEST_F(Products, OfManyThreadsAtOnceAreRight) {
     const Sizes s{64, 96, 400};
-    const std::vector<float> expected = product(s, Transpose::no, Transpose::yes, 0, 1, false);
+    Operands operands(s, Transpose::no, Transpose::yes);
+    const std::vector<float> expected = operands.product(0, 1, false);
     std::vector<std::thread> hosts;
     std::atomic<int> wrong{0};
     for (int i = 0; i < 64; ++i) // more threads than buffers
         hosts.emplace_back([&] {
-            for (int repeat = 0; repeat < 5; ++repeat)
-                wrong += product(s, Transpose::no, Transpose::yes, 0, 2, false) != expected;
+            for (int repeat = 0; repeat < 5; ++repeat) wrong += operands.product(0, 2, false) != expected;
         });
     for (std::thread& host : hosts) host.join();
     EXPECT_EQ(wrong, 0);
