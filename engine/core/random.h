@@ -13,15 +13,17 @@
 namespace ordo {
 
 inline std::array<std::uint32_t, 4> philox4x32(std::array<std::uint32_t, 4> counter, std::array<std::uint32_t, 2> key) {
+    std::uint32_t c0 = counter[0], c1 = counter[1], c2 = counter[2], c3 = counter[3], k0 = key[0], k1 = key[1];
     for (int round = 0; round < 10; ++round) {
-        const std::uint64_t a = std::uint64_t{0xD2511F53} * counter[0];
-        const std::uint64_t b = std::uint64_t{0xCD9E8D57} * counter[2];
-        counter = {static_cast<std::uint32_t>(b >> 32) ^ counter[1] ^ key[0], static_cast<std::uint32_t>(b),
-                   static_cast<std::uint32_t>(a >> 32) ^ counter[3] ^ key[1], static_cast<std::uint32_t>(a)};
-        key[0] += 0x9E3779B9; // the golden ratio
-        key[1] += 0xBB67AE85; // sqrt(3) - 1
+        const std::uint64_t a = std::uint64_t{0xD2511F53} * c0, b = std::uint64_t{0xCD9E8D57} * c2;
+        c0 = static_cast<std::uint32_t>(b >> 32) ^ c1 ^ k0;
+        c1 = static_cast<std::uint32_t>(b);
+        c2 = static_cast<std::uint32_t>(a >> 32) ^ c3 ^ k1;
+        c3 = static_cast<std::uint32_t>(a);
+        k0 += 0x9E3779B9; // the golden ratio
+        k1 += 0xBB67AE85; // sqrt(3) - 1
     }
-    return counter;
+    return {c0, c1, c2, c3};
 }
 
 // Random numbers of one seed and one stream, by index. A stream is a use of random numbers, such as sampling.
