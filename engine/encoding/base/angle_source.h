@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The angles that tokens choose for their queries and keys: the kinds of selective-rope. Each group of heads that shares
-// a key head has its own.
+// The angles that tokens choose for their queries and keys: the kinds of selective-rope. Each group of heads that
+// shares a key head has its own.
 #pragma once
 
 #include "core/tensor.h"
@@ -10,7 +10,7 @@
 
 namespace ordo {
 
-// Sizes: columns of the input, equal parts of it that are normed, groups. A number of a pair is multiplied by its factor.
+// Sizes: columns of the input, equal parts of it that are normed, groups. A number of a pair is taken times its factor.
 struct AngleSizes {
     int width, parts, groups;
     std::vector<double> factors; // of each pair of a head's columns
