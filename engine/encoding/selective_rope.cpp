@@ -2,7 +2,6 @@
 #include "core/error.h"
 #include "core/parallel.h"
 #include "encoding/base/angle_source.h"
-#include "encoding/base/float_pair.h"
 #include "kernels/kernels.h"
 
 #include <algorithm>
@@ -50,7 +49,6 @@ public:
         AngleSizes sizes{dims().d_model, dims().d_model % heads() == 0 ? heads() : 1, kv_heads(), {}};
         for (int k = 0; k < pairs(); ++k)
             sizes.factors.push_back(kind_ == Kind::carope ? 1 : std::pow(theta_, -2.0 * k / dims().d_head));
-        factors_ = sizes.factors;
         source_ = kind_ == Kind::selective ? selective_angles(std::move(sizes), rank_, kernel_)
                   : kind_ == Kind::carope  ? carope_angles(std::move(sizes))
                                            : repo_angles(std::move(sizes), rank_);
@@ -75,7 +73,7 @@ public:
             for (int h = 0; h < rows.n_heads; ++h) {
                 const float *y = x.row(i) + 2 * h * n, *dy = dx.row(i) + 2 * h * n;
                 float* const d_turns = grads.state.row(i) + state_at(rows, h);
-                for (int k = 0; k < n; ++k) d_turns[2 * k] += whole_turn * (dy[n + k] * y[k] - dy[k] * y[n + k]);
+                for (int k = 0; k < n; ++k) d_turns[stride() * k] += whole_turn * (dy[n + k] * y[k] - dy[k] * y[n + k]);
             }
         });
         turn(dx, rows, -1);
@@ -88,14 +86,16 @@ public:
     }
     // The factors of the pairs.
     std::vector<NamedTable> tables() const override {
-        return {by_pair("table", {"pair", "factor"}, pairs(), [this](int pair, auto out) { out[1] = factors_[pair]; })};
+        return {by_pair("table", {"pair", "factor"}, pairs(),
+                        [this](int pair, auto out) { out[1] = source_->factor(pair); })};
     }
 
 private:
     int pairs() const { return dims().d_head / 2; }
+    int stride() const { return kind_ == Kind::repo ? 1 : 2; } // of a head's fractions in the state
     int state_at(const HeadRows& rows, int h) const {
         const int head = rows.first_head + h;
-        return 2 * pairs() * (rows.role == Role::query ? this->group(head) : head);
+        return stride() * pairs() * (rows.role == Role::query ? this->group(head) : head);
     }
     void turn(View x, const HeadRows& rows, float direction) const {
         const int n = pairs(), some = std::max(1, at_once / n), width = std::min(n, at_once); // heads, and their pairs
@@ -106,8 +106,8 @@ private:
                 for (int first = 0; first < n; first += width) {
                     const int heads = std::min(some, rows.n_heads - head), count = std::min(width, n - first);
                     for (int h = 0; h < heads; ++h) {
-                        const float* const turns = rows.state.row(i) + state_at(rows, head + h) + 2 * first;
-                        for (int k = 0; k < count; ++k) angles[h * width + k] = whole_turn * turns[2 * k];
+                        const float* const turns = rows.state.row(i) + state_at(rows, head + h) + stride() * first;
+                        for (int k = 0; k < count; ++k) angles[h * width + k] = whole_turn * turns[stride() * k];
                     }
                     kernels().cos_sin((heads - 1) * width + count, angles, cos, sin);
                     for (int h = 0; h < heads; ++h) {
@@ -122,7 +122,6 @@ private:
     int rank_ = 16, kernel_ = 4;
     double theta_ = 10000;
     std::unique_ptr<AngleSource> source_;
-    std::vector<double> factors_; // of each pair
 };
 
 std::unique_ptr<RegisteredEncoding> make(const Dims& dims) {

@@ -69,7 +69,7 @@ inline std::vector<std::string> encoding_variants() {
         rotate-stretch:period=1 t5:buckets=8,distance=20 t5:buckets=36,distance=32 kerple:kernel=power
         sandwich:width=6,scale=3 fire:threshold=10,width=3 shaw:clip=0 shaw:clip=100 shaw:clip=3,values=no
         transformer-xl:width=10 transformer-xl:width=300 deberta:span=1 deberta:span=4,terms=c2p
-        deberta:span=2,terms=p2c deberta:span=6,distance=9 deberta:span=2,distance=3,order=code cope:positions=1 cope:positions=3 cope:positions=300 pattern(none,(shaw:clip=3))+rope
+        deberta:span=2,terms=p2c deberta:span=6,distance=9 deberta:span=100,terms=p2c selective-rope:rank=70 deberta:span=2,distance=3,order=code cope:positions=1 cope:positions=3 cope:positions=300 pattern(none,(shaw:clip=3))+rope
         forget+cope+alibi forget:start=5 sinusoidal:columns=4 sinusoidal:columns=7,layout=halves dpb:width=5,depth=1
         dpb:width=70,distance=linear path:rank=3,kernel=1 path:rank=5,kernel=4 path+forget wall+alibi pope:theta=50
         relative-logits:rank=3,extent=40 forget+relative-logits:extent=1 log-scale:kind=log-n
@@ -205,17 +205,17 @@ struct Subject {
         return on_axes(first);
     }
     // Longer sequences, for moments that act on pairs: a text, a single query, gaps, no order, growing gaps, a text
-    // beyond the prepared positions, and the largest positions.
+    // beyond the prepared positions, the largest positions, and one of them among small ones.
     std::vector<Placing> placings() const {
-        std::vector<int> text, gaps, mixed, far, late;
+        std::vector<int> text, gaps, mixed, far, late, outlier;
         for (int i = 0; i < 129; ++i) { // a batch of dpb's distances ends in one
             text.push_back(5 + i);
             gaps.push_back(3 * i + i % 2);
             mixed.push_back(37 * i % 90);
             far.push_back(i < 75 ? i : 40 * i * i);
             late.push_back(4000 + i);
+            outlier.push_back(i < 99 ? 20 + i : i == 105 ? 2147483646 : i - 99);
         }
-        const std::vector<int> endless = {0, 1, 1999999990, 1999999999, 2000000000};
         return {{"mixed", positions(), static_cast<int>(positions().size()) / axes - 2},
                 {"text", on_axes(text), 30},
                 {"one", on_axes(text), 1},
@@ -223,7 +223,8 @@ struct Subject {
                 {"disorder", on_axes(mixed), 30},
                 {"far", on_axes(far), 30},
                 {"late", on_axes(late), 30},
-                {"endless", on_axes(endless), 2}};
+                {"endless", on_axes({0, 1, 1999999990, 1999999999, 2000000000}), 2},
+                {"outlier", on_axes(outlier), 30}};
     }
     std::vector<int> segments(std::size_t n) const {
         std::vector<int> out;

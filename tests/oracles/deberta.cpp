@@ -35,7 +35,7 @@ public:
 private:
     double factor() const { return 1 / std::sqrt(to_position_ && from_position_ ? 3.0 : 2.0); }
     int delta(int i, int j) const {
-        const int D = std::abs(i - j), sign = i < j ? -1 : 1;
+        const int D = std::min(std::abs(i - j), 1 << 30), sign = i < j ? -1 : 1;
         return std::clamp(sign * (distance_ == 0 ? D : bucket(D)) + span_, 0, 2 * span_ - 1);
     }
     int bucket(int D) const {

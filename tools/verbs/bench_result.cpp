@@ -145,7 +145,7 @@ std::vector<Cell> line(const BenchResult& r) {
 }
 
 // The columns of the short table: the cost of each encoding, and the columns that tell rows apart, if they differ. The
-// long one has all, and neither has columns without values.
+// long one has all. A column of costs without values is left out of both.
 constexpr std::string_view short_columns[] = {"model", "test", "encoding", "t/s"},
                            cost_columns[] = {"diff %", "us/token", "kflop", "tables", "params"},
                            telling_columns[] = {"type", "threads"};

@@ -141,8 +141,8 @@ private:
         float u[rows_at_once + most_kernel - 1][columns_at_once], weights[most_kernel][columns_at_once];
         const int earliest = first - (kernel_ - 1), own = std::max(0, earliest);
         std::fill_n(u[0], (first + rows - earliest) * columns_at_once, 0.0f);
-        for (int r = 0; r < rank_;
-             r += ranks_at_once) { // transposed: dots of so few numbers take several times as long
+        // The matrix is transposed: dots of so few numbers take several times as long.
+        for (int r = 0; r < rank_; r += ranks_at_once) {
             float up[ranks_at_once][columns_at_once];
             const int ranks = std::min(ranks_at_once, rank_ - r);
             for (int i = 0; i < n; ++i)
@@ -222,19 +222,21 @@ public:
         return {matrix("gate", rank_, sizes_.width), matrix("content", rank_, sizes_.width),
                 matrix("out", sizes_.groups, rank_)};
     }
+    int state_floats() const override { return count(); }
 
     void observe(View x, std::span<const View> tensors, const float*, View state) const override {
         parallel_for(x.rows, 1, [&](std::ptrdiff_t row) {
             const View own = rows_of(x, static_cast<int>(row), 1);
-            float *const own_state = state.row(static_cast<int>(row)), gate[most_rank], content[most_rank];
-            const View hidden = view(gate, 1, rank_);
-            project(own, tensors[0], hidden);
+            float *const fractions = state.row(static_cast<int>(row)), gate[most_rank], content[most_rank];
+            project(own, tensors[0], view(gate, 1, rank_));
             project(own, tensors[1], view(content, 1, rank_));
             kernels().silu(rank_, gate, gate);
             for (int r = 0; r < rank_; ++r) gate[r] *= content[r];
-            project(hidden, tensors[2], view(content, 1, sizes_.groups));
-            for (int i = 0; i < count(); ++i)
-                split_pair(part_of_turn(turns_[i] * static_cast<double>(content[i / pairs()])), own_state + 2 * i);
+            for (int g = 0; g < sizes_.groups; ++g) {
+                const double z = static_cast<double>(kernels().dot(rank_, tensors[2].row(g), gate));
+                for (int i = g * pairs(); i < (g + 1) * pairs(); ++i)
+                    fractions[i] = static_cast<float>(part_of_turn(turns_[i] * z));
+            }
         });
     }
     void observe_backward(View d_state, View x, std::span<const View> tensors, View, View dx,
@@ -251,7 +253,7 @@ public:
         Tensor dz(x.rows, sizes_.groups);
         for (int t = 0; t < x.rows; ++t)
             for (int i = 0; i < count(); ++i)
-                dz.view().row(t)[i / pairs()] += static_cast<float>(turns_[i]) * d_state.row(t)[2 * i];
+                dz.view().row(t)[i / pairs()] += static_cast<float>(turns_[i]) * d_state.row(t)[i];
         projection_backward(dz.view(), 1, hidden.view(), tensors[2], grads[2], d_hidden.view());
         each([&](float& a, float& c, float&, float& dh) { // now the gradients of gate and content
             const float s = sigmoid(a), silu = a * s;

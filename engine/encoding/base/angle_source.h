@@ -24,13 +24,15 @@ public:
     virtual ~AngleSource() = default;
 
     virtual std::vector<TensorSpec> tensors() const = 0; // per layer
-    // Of a token: first the fraction of a turn, within half a turn, for each group and pair, as a pair of float_pair.h.
+    // Of a token: first the fraction of a turn, from about -1/2 to 1/2, for each group and pair. If it belongs to a sum
+    // over tokens, it is a pair of float_pair.h, whose first float is read and has the gradient.
     virtual int state_floats() const { return 2 * count(); }
-    // As Encoding::observe and its backward. The gradient of a fraction is in the first float of its pair.
+    // As Encoding::observe and its backward.
     virtual void observe(View x, std::span<const View> tensors, const float* before, View state) const = 0;
     virtual void observe_backward(View d_state, View x, std::span<const View> tensors, View state, View dx,
                                   std::span<const View> grads) const = 0;
     virtual Operations operations(double tokens) const = 0;
+    double factor(int pair) const { return sizes_.factors[pair]; }
 
 protected:
     static TensorSpec matrix(const char* name, int rows, int cols) {

@@ -234,7 +234,8 @@ void RelativeTable::add_gradient(float alpha, View weights, View x, const Tile& 
 namespace {
 
 // The same by keys: a few keys at once, all queries, and the rows of their pairs. Keys compute products with each
-// other's rows too, so take a third as many as there are queries, unless they share rows, as keys past the clamp do.
+// other's rows too, so take a third as many as there are queries, or 8, unless they share rows, as keys past the clamp
+// do.
 template <class Use>
 void for_key_tiles(RelativeRows rows, Positions queries, Positions keys, const Use& use) {
     if (queries.empty()) return;
@@ -246,7 +247,7 @@ void for_key_tiles(RelativeRows rows, Positions queries, Positions keys, const U
         };
         RelativePairs pairs = some(relative_tile);
         if (pairs.last_row() - pairs.first_row() >= n_queries)
-            pairs = some(std::clamp(n_queries / 3, 1, relative_tile));
+            pairs = some(std::clamp(n_queries / 3, std::min(n_queries, 8), relative_tile));
         use(first, count, pairs);
     }
 }
@@ -269,8 +270,10 @@ void for_pairs(RelativeRows rows, Positions queries, Positions keys, int top, in
         const std::int64_t from = cut.base - first;
         use_if_here(0, cut.left, rows.least - first);
         use_if_here(cut.right, cut.end, rows.most - first);
-        const int begin = static_cast<int>(std::max<std::int64_t>(cut.left, -from)),
-                  end = static_cast<int>(std::min<std::int64_t>(cut.right, count - from));
+        const auto within = [&](std::int64_t a) { // -from may be more than an int holds
+            return static_cast<int>(std::clamp<std::int64_t>(a, cut.left, cut.right));
+        };
+        const int begin = within(-from), end = within(count - from);
         for (int a = begin; a < end; ++a) use(i, a, from + a);
     }
 }
