@@ -69,15 +69,16 @@ inline std::vector<std::string> encoding_variants() {
         rotate-stretch:period=1 t5:buckets=8,distance=20 t5:buckets=36,distance=32 kerple:kernel=power
         sandwich:width=6,scale=3 fire:threshold=10,width=3 shaw:clip=0 shaw:clip=100 shaw:clip=3,values=no
         transformer-xl:width=10 transformer-xl:width=300 deberta:span=1 deberta:span=4,terms=c2p
-        deberta:span=2,terms=p2c deberta:span=6,distance=9 deberta:span=100,terms=p2c selective-rope:rank=70 deberta:span=2,distance=3,order=code cope:positions=1 cope:positions=3 cope:positions=300 pattern(none,(shaw:clip=3))+rope
-        forget+cope+alibi forget:start=5 sinusoidal:columns=4 sinusoidal:columns=7,layout=halves dpb:width=5,depth=1
-        dpb:width=70,distance=linear path:rank=3,kernel=1 path:rank=5,kernel=4 path+forget wall+alibi pope:theta=50
-        relative-logits:rank=3,extent=40 forget+relative-logits:extent=1 log-scale:kind=log-n
-        log-scale:kind=log-n,length=9 log-scale:kind=llama4,length=5 log-scale:kind=ministral,length=5,factor=0.5
-        log-scale:kind=inkling,length=5 log-scale+shaw:clip=3 pope+log-scale stick-breaking+alibi
-        selective-rope:rank=3,kernel=1 selective-rope:kernel=7,theta=100 selective-rope:kind=carope
-        abacus:first=0,last=40,length=64,offset=7 selective-rope:kind=repo,theta=100
-        log-scale+selective-rope forget+selective-rope+relative-logits)");
+        deberta:span=2,terms=p2c deberta:span=6,distance=9 deberta:span=100,terms=p2c
+        deberta:span=2,distance=3,order=code cope:positions=1 cope:positions=3 cope:positions=300
+        pattern(none,(shaw:clip=3))+rope forget+cope+alibi forget:start=5 sinusoidal:columns=4
+        sinusoidal:columns=7,layout=halves dpb:width=5,depth=1 dpb:width=70,distance=linear path:rank=3,kernel=1
+        path:rank=5,kernel=4 path+forget wall+alibi pope:theta=50 relative-logits:rank=3,extent=40
+        forget+relative-logits:extent=1 log-scale:kind=log-n log-scale:kind=log-n,length=9
+        log-scale:kind=llama4,length=5 log-scale:kind=ministral,length=5,factor=0.5 log-scale:kind=inkling,length=5
+        log-scale+shaw:clip=3 pope+log-scale stick-breaking+alibi selective-rope:rank=70 selective-rope:rank=3,kernel=1
+        selective-rope:kernel=7,theta=100 selective-rope:kind=carope abacus:first=0,last=40,length=64,offset=7
+        selective-rope:kind=repo,theta=100 log-scale+selective-rope forget+selective-rope+relative-logits)");
 }
 
 inline std::vector<EncodingCase> encoding_cases() {
@@ -223,8 +224,8 @@ struct Subject {
                 {"disorder", on_axes(mixed), 30},
                 {"far", on_axes(far), 30},
                 {"late", on_axes(late), 30},
-                {"endless", on_axes({0, 1, 1999999990, 1999999999, 2000000000}), 2},
-                {"outlier", on_axes(outlier), 30}};
+                {"far, endless", on_axes({0, 1, 1999999990, 1999999999, 2000000000}), 2},
+                {"far, beside near", on_axes(outlier), 30}};
     }
     std::vector<int> segments(std::size_t n) const {
         std::vector<int> out;

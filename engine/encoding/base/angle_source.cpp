@@ -141,7 +141,7 @@ private:
         float u[rows_at_once + most_kernel - 1][columns_at_once], weights[most_kernel][columns_at_once];
         const int earliest = first - (kernel_ - 1), own = std::max(0, earliest);
         std::fill_n(u[0], (first + rows - earliest) * columns_at_once, 0.0f);
-        // The matrix is transposed: dots of so few numbers take several times as long.
+        // The matrix is transposed, so that a vector holds columns and is not summed across.
         for (int r = 0; r < rank_; r += ranks_at_once) {
             float up[ranks_at_once][columns_at_once];
             const int ranks = std::min(ranks_at_once, rank_ - r);
