@@ -74,6 +74,12 @@ struct ByteLoops {
     Peak peak_bytes; // |x| <= 127, 0 <= y <= 127
 };
 
+// Rounds x [n, k], or [k, n] if transposed, for a product of pairs of bf16: to rows [n][stride], or to panels
+// [pairs][32] that are `stride` words apart. Pairs beyond k are 0 up to a multiple of 16, as are a panel's outputs
+// beyond n.
+using PackPairs = void (*)(int n, int k, const float* x, std::ptrdiff_t ldx, bool transposed, std::uint32_t* out,
+                           std::ptrdiff_t stride);
+
 // An instruction for products of pairs of bf16 changes these loops alone.
 struct PairLoops {
     // c [m, n] = a [m, k] * b [k, n], rows of a and c lda and ldc apart. b is in slabs of 64 rows. A slab has a block
@@ -87,9 +93,10 @@ struct PairLoops {
                                std::ptrdiff_t ldc);
     // bf16 by bf16, twice as fast, where the machine multiplies pairs at once; otherwise null.
     PairProduct product_bf16_pairs;
-    void (*round_to_bf16)(int n, const float* x,
-                          std::uint16_t* y); // to nearest; y may be x; null where that product is
-    Peak peak_pairs;                         // of floats where product_bf16_pairs is null
+    // Null where that product is. Rounds to nearest; y may be x.
+    void (*round_to_bf16)(int n, const float* x, std::uint16_t* y);
+    PackPairs pack_pair_rows, pack_pair_panels;
+    Peak peak_pairs; // of floats where product_bf16_pairs is null
 };
 
 inline constexpr int most_walk_columns = 512; // a row is on the stack

@@ -196,9 +196,100 @@ void round_to_bf16(int n, const float* x, std::uint16_t* y) {
     const auto last = rounded(load_part(x + i, n - i));
     __builtin_memcpy(y + i, &last, 2 * static_cast<std::size_t>(n - i));
 }
+
+// 16 columns of two rows of floats as pairs of bf16; no row is zeros.
+inline words round_pairs(const float* row, const float* next, __mmask16 some) {
+    const auto part = [&](const float* p) { return p ? _mm512_maskz_loadu_ps(some, p) : _mm512_setzero_ps(); };
+    const __m512i in_turn = _mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24, 8, 23, 7, 22, 6,
+                                             21, 5, 20, 4, 19, 3, 18, 2, 17, 1, 16, 0);
+    const __m512bh rounded = _mm512_cvtne2ps_pbh(part(next), part(row));
+    return reinterpret_cast<words>(_mm512_permutexvar_epi16(in_turn, reinterpret_cast<__m512i>(rounded)));
+}
+
+// Four times, rows i and i + 8 become the rows 2 i and 2 i + 1, their words in turn.
+inline void transpose(words (&w)[16]) {
+    for (int times = 0; times < 4; ++times) {
+        words next[16];
+        for (int i = 0; i < 8; ++i) {
+            next[2 * i] =
+                __builtin_shufflevector(w[i], w[i + 8], 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+            next[2 * i + 1] =
+                __builtin_shufflevector(w[i], w[i + 8], 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
+        }
+        for (int i = 0; i < 16; ++i) w[i] = next[i];
+    }
+}
+
+// Calls body(pair, column, words) for 16 pairs of rows by 16 columns of x [k, n] at a time: words[i] has the columns of
+// pair + i. The lines of the next pairs are prefetched.
+template <class Body>
+inline void for_pairs_down(int k, int n, const float* x, std::ptrdiff_t ldx, const Body& body) {
+    for (int first = 0; first < k; first += 2 * lanes)
+        for (int col = 0; col < n; col += lanes) {
+            const auto some = static_cast<__mmask16>(n - col < lanes ? (1u << (n - col)) - 1u : 0xffffu);
+            words w[lanes];
+            for (int i = 0; i < lanes; ++i) {
+                const int row = first + 2 * i;
+                const float* const at = x + row * ldx + col;
+                __builtin_prefetch(at + 2 * lanes * ldx);
+                __builtin_prefetch(at + (2 * lanes + 1) * ldx);
+                w[i] = round_pairs(row < k ? at : nullptr, row + 1 < k ? at + ldx : nullptr, some);
+            }
+            body(first / 2, col, w);
+        }
+}
+
+// The same for x [n, k]: words[i] has the pairs from `pair` on of row `column` + i.
+template <class Body>
+inline void for_pairs_along(int k, int n, const float* x, std::ptrdiff_t ldx, const Body& body) {
+    const auto half = [](int left) { // a mask
+        return static_cast<__mmask16>(left <= 0 ? 0u : left < lanes ? (1u << left) - 1u : 0xffffu);
+    };
+    for (int col = 0; col < n; col += lanes)
+        for (int first = 0; first < k; first += 2 * lanes) {
+            words w[lanes];
+            for (int i = 0; i < lanes; ++i) {
+                const float* const at = x + (col + i) * ldx + first;
+                __builtin_prefetch(at + lanes * ldx);
+                __builtin_prefetch(at + lanes * (ldx + 1));
+                const bool none = col + i >= n;
+                w[i] = reinterpret_cast<words>(
+                    _mm512_cvtne2ps_pbh(_mm512_maskz_loadu_ps(none ? 0 : half(k - first - lanes), at + lanes),
+                                        _mm512_maskz_loadu_ps(none ? 0 : half(k - first), at)));
+            }
+            body(first / 2, col, w);
+        }
+}
+
+[[maybe_unused]] void pack_pair_rows(int rows, int k, const float* x, std::ptrdiff_t ldx, bool transposed,
+                                     std::uint32_t* out, std::ptrdiff_t ldo) {
+    const auto put = [&](int pair, int row, const words(&w)[lanes]) {
+        for (int i = 0; i < lanes && row + i < rows; ++i)
+            *reinterpret_cast<words*>(out + (row + i) * ldo + pair) = w[i];
+    };
+    if (!transposed) return for_pairs_along(k, rows, x, ldx, put);
+    for_pairs_down(k, rows, x, ldx, [&](int pair, int row, words(&w)[lanes]) {
+        transpose(w);
+        put(pair, row, w);
+    });
+}
+
+[[maybe_unused]] void pack_pair_panels(int outputs, int k, const float* x, std::ptrdiff_t ldx, bool transposed,
+                                       std::uint32_t* out, std::ptrdiff_t panel) {
+    const auto put = [&](int pair, int output, const words(&w)[lanes]) {
+        std::uint32_t* const to = out + output / panel_outputs * panel + output % panel_outputs;
+        for (int i = 0; i < lanes; ++i) *reinterpret_cast<words*>(to + (pair + i) * panel_outputs) = w[i];
+    };
+    if (transposed) return for_pairs_down(k, outputs, x, ldx, put);
+    for_pairs_along(k, outputs, x, ldx, [&](int pair, int output, words(&w)[lanes]) {
+        transpose(w);
+        put(pair, output, w);
+    });
+}
 #else
 constexpr ordo::PairProduct pair_product = nullptr;
 constexpr void (*round_to_bf16)(int, const float*, std::uint16_t*) = nullptr;
+constexpr ordo::PackPairs pack_pair_rows = nullptr, pack_pair_panels = nullptr;
 #endif
 
 } // namespace

@@ -206,6 +206,6 @@ void slab_product(int m, int n, int k, const float* a, std::ptrdiff_t lda, const
 }
 
 constexpr ordo::PairLoops pair_loops{slab_product<ByteSlab>, slab_product<PairSlab>, pair_product, round_to_bf16,
-                                     peak_pairs};
+                                     pack_pair_rows,         pack_pair_panels,       peak_pairs};
 
 } // namespace

@@ -5,7 +5,6 @@
 #include "kernels/kernels.h"
 
 #include <algorithm>
-#include <cstring>
 
 namespace ordo {
 namespace {
@@ -18,44 +17,6 @@ constexpr int panel_words = lanes * pairs;
 constexpr int wide = 4 * lanes; // rows or outputs of one task
 constexpr int tile_rows = 96, tile_outputs = 64;
 constexpr std::ptrdiff_t products_per_thread = 1 << 21;
-
-// Rows are cut at `depth`, which the processor does not foresee.
-constexpr int ahead = 4;
-void prefetch(const float* x, int count) {
-    constexpr int line = 16;
-    for (int i = 0; i < count; i += line) __builtin_prefetch(x + i);
-}
-
-// Rounds `count` numbers of a row that are contiguous along k; an odd count is padded with 0.
-void round_along(const float* x, int count, Word* out) {
-    kernels().round_to_bf16(count, x, reinterpret_cast<std::uint16_t*>(out));
-    if (count % 2 != 0) std::memset(reinterpret_cast<std::byte*>(out) + 2 * count, 0, 2);
-}
-
-// Rounds columns col .. col + n of a matrix [k, ...], n up to `wide`: out [panels][pairs][32], lanes from n on 0. Reads
-// whole cache lines, as the rows may be a power of two apart.
-void round_across(View v, int first, int count, int col, int n, Word* out) {
-    std::uint16_t low[wide] = {}, high[wide] = {};
-    for (int l = 0; l < count; l += 2, out += lanes) {
-        kernels().round_to_bf16(n, v.row(first + l) + col, low);
-        if (l + 1 < count)
-            kernels().round_to_bf16(n, v.row(first + l + 1) + col, high);
-        else
-            std::fill_n(high, wide, std::uint16_t{0});
-        for (int p = 0; p * lanes < n; ++p)
-            for (int j = 0; j < lanes; ++j)
-                out[p * panel_words + j] =
-                    static_cast<Word>(low[p * lanes + j]) | static_cast<Word>(high[p * lanes + j]) << 16;
-    }
-}
-
-// to[j * to_stride + i] = from[i * from_stride + j], by cache lines.
-void transpose(const Word* from, int rows, int cols, int from_stride, Word* to, int to_stride) {
-    constexpr int line = 16;
-    for (int j0 = 0; j0 < cols; j0 += line)
-        for (int i = 0; i < rows; ++i)
-            for (int j = j0; j < std::min(cols, j0 + line); ++j) to[j * to_stride + i] = from[i * from_stride + j];
-}
 
 std::size_t words_of(int rows) { // or outputs, in whole panels
     return static_cast<std::size_t>((rows + lanes - 1) / lanes) * panel_words;
@@ -91,34 +52,21 @@ void PairProducts::operator()(View a, Transpose ta, View b, Transpose tb, View c
 }
 
 void PairProducts::round_rows(View a, Transpose ta, int first, int count, int rows) {
+    const bool across = ta == Transpose::yes;
     parallel_for((rows + wide - 1) / wide, 1, [&](std::ptrdiff_t strip) {
-        const int row = static_cast<int>(strip) * wide, n = std::min(wide, rows - row);
-        Word* const out = rows_.data() + static_cast<std::ptrdiff_t>(row) * pairs;
-        if (ta == Transpose::no) {
-            for (int i = 0; i < n; ++i) {
-                if (i + ahead < n) prefetch(a.row(row + i + ahead) + first, count);
-                round_along(a.row(row + i) + first, count, out + i * pairs);
-            }
-            return;
-        }
-        alignas(64) Word across[wide * pairs];
-        round_across(a, first, count, row, n, across);
-        for (int i = 0; i < n; i += lanes)
-            transpose(across + i * pairs, (count + 1) / 2, std::min(lanes, n - i), lanes, out + i * pairs, pairs);
+        const int row = static_cast<int>(strip) * wide;
+        kernels().pack_pair_rows(std::min(wide, rows - row), count, across ? a.row(first) + row : a.row(row) + first,
+                                 a.stride, across, rows_.data() + std::ptrdiff_t{row} * pairs, pairs);
     });
 }
 
 void PairProducts::round_panels(View b, Transpose tb, int first, int count, int outputs) {
+    const bool across = tb == Transpose::no;
     parallel_for((outputs + wide - 1) / wide, 1, [&](std::ptrdiff_t strip) {
-        const int output = static_cast<int>(strip) * wide, n = std::min(wide, outputs - output);
-        Word* const out = panels_.data() + static_cast<std::ptrdiff_t>(output) * pairs;
-        if (tb == Transpose::no) return round_across(b, first, count, output, n, out);
-        for (int p = 0; p < n; p += lanes) {
-            alignas(64) Word along[panel_words] = {};
-            for (int i = 0; i < std::min(lanes, n - p); ++i)
-                round_along(b.row(output + p + i) + first, count, along + i * pairs);
-            transpose(along, lanes, (count + 1) / 2, pairs, out + p * pairs, lanes);
-        }
+        const int output = static_cast<int>(strip) * wide;
+        kernels().pack_pair_panels(std::min(wide, outputs - output), count,
+                                   across ? b.row(first) + output : b.row(output) + first, b.stride, across,
+                                   panels_.data() + std::ptrdiff_t{output} * pairs, panel_words);
     });
 }
 

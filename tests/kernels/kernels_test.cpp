@@ -319,6 +319,28 @@ TEST(KernelSets, PeaksDoTheProductsThatTheyCount) {
         }
 }
 
+// The emulated set rounds the numbers one by one.
+TEST_P(KernelSet, PacksPairsAsOneByOne) {
+    if (k.pack_pair_rows == nullptr) GTEST_SKIP() << "no products of pairs";
+    constexpr int ldx = 150, most = 131;
+    Floats x(static_cast<std::size_t>(ldx * most));
+    const Random random(31, 2);
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(random.normal(i));
+    x[1] = NAN, x[ldx] = INFINITY, x[ldx + 1] = 1e-40f, x[2] = -0.0f;
+    for (const int n : {1, 16, 31, 33, 128})
+        for (const int depth : {1, 2, 31, 64, 129})
+            for (const bool transposed : {false, true}) {
+                const auto packed = [&](PackPairs pack, std::ptrdiff_t stride) {
+                    std::vector<std::uint32_t> out(static_cast<std::size_t>(5 * 32 * 96), 0x7fc07fc0u);
+                    pack(n, depth, x.data(), ldx, transposed, out.data(), stride);
+                    return out;
+                };
+                const Kernels& plain = test::amx_emulated_kernels;
+                EXPECT_EQ(packed(k.pack_pair_rows, 90), packed(plain.pack_pair_rows, 90)) << n << ", " << depth;
+                EXPECT_EQ(packed(k.pack_pair_panels, 32 * 90), packed(plain.pack_pair_panels, 32 * 90)) << n;
+            }
+}
+
 TEST(KernelSets, InheritTheLoopsThatTheirInstructionsLeaveAlone) {
     const auto named = [](std::string_view name) {
         const auto sets = available_kernels();
