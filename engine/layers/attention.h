@@ -115,6 +115,7 @@ public:
     struct Scratch {                                    // of one thread; T: the length in whole vectors
         float* values_t;                                // [e, T]
         float *weights, *d_weights, *capped, *unscored; // [tile, T] each
+        std::byte* queries;                             // for multiply_keys() of `tile` rows
         float* keys;                                    // [T, e], for encodings that read keys
     };
     int slots() const { return slots_; } // the maximum number of threads

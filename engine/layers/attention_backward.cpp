@@ -20,7 +20,8 @@ int padded(int keys) {
 }
 
 std::size_t floats_of_thread(const AttentionShape& shape, int length) {
-    return static_cast<std::size_t>(padded(length)) * static_cast<std::size_t>(2 * shape.d_head + 4 * tile_rows);
+    return static_cast<std::size_t>(padded(length)) * static_cast<std::size_t>(2 * shape.d_head + 4 * tile_rows) +
+           CacheFormat::query_bytes(tile_rows, shape.d_head) / sizeof(float);
 }
 
 std::size_t items_of(const AttentionShape& shape, int sequences) {
@@ -135,7 +136,7 @@ private:
                                  .key_state = state_rows(keys.first, n),
                                  .rescored = passes ? d_rescored : nullptr};
 
-        job_.products({head, 1, row, rows}, keys, nullptr, weights); // a cache of f32 needs no memory
+        job_.products({head, 1, row, rows}, keys, s_.queries, weights);
         if (shape_.softcap != 0) copy(weights, s_.capped);
         if (job_.moments() & moment_bias) encodings.bias(weights, t);
         if (job_.moments() & moment_rescore) {
@@ -265,7 +266,9 @@ AttentionGradient::Scratch AttentionGradient::of_slot(int slot) {
     float* const p = scratch_.data() + scratch_floats_ * static_cast<std::size_t>(slot);
     float* const tiles = p + t * e;
     const std::size_t tile = tile_rows * t;
-    return {p, tiles, tiles + tile, tiles + 2 * tile, tiles + 3 * tile, tiles + 4 * tile};
+    float* const keys = tiles + 4 * tile;
+    return {p,   tiles, tiles + tile, tiles + 2 * tile, tiles + 3 * tile, reinterpret_cast<std::byte*>(keys + t * e),
+            keys};
 }
 
 namespace {

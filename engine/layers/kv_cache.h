@@ -35,6 +35,7 @@ public:
     static std::uint64_t bytes(const KvCacheShape& shape);
 
     int capacity() const { return shape_.capacity; }
+    const KvCacheShape& shape() const { return shape_; }
 
     // Makes room for the first `tokens` tokens of a sequence, at most capacity(). The tokens of a head are one run, and
     // the runs of all heads are adjacent. A short text in a cache of large capacity therefore uses few pages, which may

@@ -77,8 +77,8 @@ void Network::add_encoder(Parameters& parameters, const std::vector<View>& gradi
 Network::~Network() = default;
 
 void Network::multiply_pairs() {
-    stack_->rows().use_pairs();
-    if (encoder_) encoder_->stack.rows().use_pairs();
+    stack_->multiply_pairs();
+    if (encoder_) encoder_->stack.multiply_pairs();
 }
 
 double Network::floats(const Blueprint& b, const ModelEncodings& encodings, int batch, int length, int input) {

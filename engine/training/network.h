@@ -29,8 +29,8 @@ public:
     Network(const Blueprint& blueprint, ModelEncodings& encodings, Parameters& parameters, int batch, int length,
             const PositionRange& range = {}, int input = 0);
     ~Network();
-    // From this call on, products with weights round their inputs to bf16, forward and backward, and sum in f32. Throws
-    // Error(usage) if the kernels do not support it.
+    // From this call on, products with weights round their inputs to bf16, forward and backward, and sum in f32, as do
+    // the forward products of attention. Throws Error(usage) if the kernels do not support it.
     void multiply_pairs();
     // The size of the activations and their gradients. A double, as it may exceed 64 bits.
     static double floats(const Blueprint& blueprint, const ModelEncodings& encodings, int batch, int length,

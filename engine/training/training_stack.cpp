@@ -119,6 +119,16 @@ void TrainingStack::take_memory(const Blueprint& b) {
     d_remembered_ = Tensor(rows, width);
 }
 
+void TrainingStack::multiply_pairs() {
+    rows_scratch_.use_pairs();
+    for (std::vector<KvCache>* const caches : {&caches_, &memories_})
+        for (KvCache& cache : *caches) {
+            KvCacheShape shape = cache.shape();
+            shape.type = CacheType::bf16;
+            cache = KvCache(shape);
+        }
+}
+
 double TrainingStack::floats(const Blueprint& b, const ModelEncodings& encodings, TrainingShape shape,
                              const std::string& prefix) {
     const double batch = shape.batch;

@@ -56,6 +56,9 @@ public:
     ModelEncodings& encodings() { return encodings_; }
     const ModelEncodings& encodings() const { return encodings_; }
     RowScratch& rows() { return rows_scratch_; }
+    // From this call on, products with weights, and forward products with keys and values, round to bf16. Throws
+    // Error(usage) if the kernels do not support it.
+    void multiply_pairs();
 
 private:
     void take_memory(const Blueprint& blueprint);
