@@ -198,19 +198,20 @@ void dots(int rows, int m, int k, const float* w, std::ptrdiff_t ldw, const floa
 }
 
 float max_row(int n, const float* x) {
-    float best = x[0];
-    int i = 0;
     if (n >= lanes) {
         const auto more = [](floats a, floats b) { return b > a ? b : a; };
         floats m = load(x), m2 = m, m3 = m, m4 = m; // four chains: a comparison has a latency of four cycles
-        for (i = lanes; i + 4 * lanes <= n; i += 4 * lanes) {
+        int i = lanes;
+        for (; i + 4 * lanes <= n; i += 4 * lanes) {
             m = more(m, load(x + i)), m2 = more(m2, load(x + i + lanes));
             m3 = more(m3, load(x + i + 2 * lanes)), m4 = more(m4, load(x + i + 3 * lanes));
         }
         for (; i + lanes <= n; i += lanes) m = more(m, load(x + i));
-        best = largest(more(more(m, m2), more(m3, m4)));
+        m2 = more(m2, load(x + n - lanes)); // the last, some of them again
+        return largest(more(more(m, m2), more(m3, m4)));
     }
-    for (; i < n; ++i) best = x[i] > best ? x[i] : best;
+    float best = x[0];
+    for (int i = 1; i < n; ++i) best = x[i] > best ? x[i] : best;
     return best;
 }
 
@@ -226,7 +227,7 @@ ordo::ExpRow exp_row(int n, float* x) {
     if (i < n) {
         const floats e = exp_lanes(load_part(x + i, n - i) - top);
         store_part(x + i, n - i, e);
-        for (int j = 0; j < n - i; ++j) total[j] += e[j];
+        total += first_lanes(n - i) ? e : floats{};
     }
     return {top, sum(total)};
 }

@@ -97,13 +97,30 @@ inline void store(float* p, floats v) {
 inline floats splat(float s) {
     return s - floats{};
 }
+// -1 in the first n lanes, 0 in the others.
+inline ints first_lanes(int n) {
+    ints lane{};
+    for (int i = 0; i < lanes; ++i) lane[i] = i;
+    return lane < n;
+}
+// The first n < lanes floats; the other lanes are 0.
 inline floats load_part(const float* p, int n) {
+#if defined(__AVX512F__)
+    return reinterpret_cast<floats>(_mm512_maskz_loadu_ps(static_cast<__mmask16>((1u << n) - 1), p));
+#elif defined(__AVX__)
+    return reinterpret_cast<floats>(_mm256_maskload_ps(p, reinterpret_cast<__m256i>(first_lanes(n))));
+#else
     floats v{};
     for (int i = 0; i < n; ++i) v[i] = p[i];
     return v;
+#endif
 }
 inline void store_part(float* p, int n, floats v) {
+#if defined(__AVX512F__) // AVX's masked store takes AMD's processors longer than a loop
+    _mm512_mask_storeu_ps(p, static_cast<__mmask16>((1u << n) - 1), reinterpret_cast<__m512>(v));
+#else
     for (int i = 0; i < n; ++i) p[i] = v[i];
+#endif
 }
 
 // Reduces a vector with op, by a fixed tree: combines halves until one lane is left.
