@@ -219,11 +219,10 @@ void unpacked_product(int rows, int outputs, int k, const std::byte* w, std::ptr
     for (int at = 0; at < outputs; at += panel_outputs, w += panel_bytes)
         for (int from = 0; from < rows; from += rows_at_once) {
             const int some = rows - from < rows_at_once ? rows - from : rows_at_once;
-            for (int r = 0; r < some; ++r) {
-                prefetch_outputs<1>(y + (from + r) * ldy + at, ldy);
+            for (int r = 0; r < some; ++r)
                 for (int v = 0; v < panel_vectors; ++v) total[r][v] = floats{};
-            }
             const std::byte* block = w;
+            int fetched = 0; // rows of y, a part with each step: all at once would wait for each other
             for (int b = 0; b < k / 32;) {
                 int groups = 0;
                 for (; groups < Unpacked::most_groups && b + groups < k / 32; groups += Block::groups) {
@@ -231,6 +230,8 @@ void unpacked_product(int rows, int outputs, int k, const std::byte* w, std::ptr
                     Block::unpack(block, groups, unpacked);
                     block += Block::bytes;
                 }
+                for (; fetched * (k / 32) < some * (b + groups); ++fetched)
+                    prefetch_outputs<1>(y + (from + fetched) * ldy + at, ldy);
                 add_unpacked<Block::scales, Block::minima, Block::most, Block::offset>(some, unpacked, groups, x, from,
                                                                                        b, total);
                 b += groups;
