@@ -4,23 +4,23 @@
 # process from its start to its first token, with its peak memory. Prints a table of medians [ranges]: tokens per
 # second, seconds and MB of the process, and ratios within one round. A ratio above 1 means that Ordo is better.
 #   bench/peers.sh [OPTION ...] BUILD FILE.gguf ...
-# --llama-bench PROGRAM   llama.cpp's or ik_llama.cpp's llama-bench; repeat it for another version. Without it, only
-#                         Ordo is measured.
-# --llama "OPTION ..."    more for each llama-bench, such as "-rtr 1 -fa 1"
+# --llama-bench PROGRAM   llama.cpp's or ik_llama.cpp's llama-bench, or "PROGRAM OPTION ...", as in "llama-bench -fa 1"; repeat
+#                         it for another version or other options. Without it, only Ordo is measured.
 # --llama-cli PROGRAM     its llama-completion (llama-cli in older versions), for the process as a whole.
 # --rounds N              [5]
+# --repetitions N         of each load in a round; their mean counts. An engine's first pass can be a tenth slower [5].
 # --threads N             [2]
 # --beside N              N busy loops run at the same time, as other programs would [0].
 # --ordo "OPTION ..."     more for `ordo bench`, such as "--cache-type f16"
 set -euo pipefail
 
-benches=() cli= llama= rounds=5 threads=2 beside=0 more=
+benches=() cli= rounds=5 repetitions=5 threads=2 beside=0 more=
 while [[ ${1:-} == --* ]]; do
     case $1 in
     --llama-bench) benches+=("$2") ;;
-    --llama) llama=$2 ;;
     --llama-cli) cli=$2 ;;
     --rounds) rounds=$2 ;;
+    --repetitions) repetitions=$2 ;;
     --threads) threads=$2 ;;
     --beside) beside=$2 ;;
     --ordo) more=$2 ;;
@@ -31,7 +31,7 @@ done
 [ $# -ge 2 ] || { sed -n '6,14p' "$0" >&2; exit 2; }
 build=$1
 shift
-for needed in "$build/ordo" ${benches[@]+"${benches[@]}"} ${cli:+"$cli"}; do
+for needed in "$build/ordo" ${benches[@]+"${benches[@]%% *}"} ${cli:+"$cli"}; do
     [ -x "$needed" ] || { echo "peers: $needed: expected a program" >&2; exit 5; }
 done
 
@@ -42,13 +42,13 @@ for ((i = 0; i < beside; i++)); do
     busy+=($!)
 done
 
-python3 - "$build/ordo" "$cli" "$rounds" "$threads" "$more" "$llama" "$(IFS=:; echo "${benches[*]-}")" "$@" <<'END'
+python3 - "$build/ordo" "$cli" "$rounds" "$repetitions" "$threads" "$more" "$(IFS=:; echo "${benches[*]-}")" "$@" <<'END'
 import collections, csv, io, os, pathlib, statistics, subprocess, sys, time
 
-ordo, cli, rounds, threads, more, llama, benches = sys.argv[1:8]
+ordo, cli, rounds, repetitions, threads, more, benches = sys.argv[1:8]
 files, rounds = sys.argv[8:], int(rounds)
 benches = [name for name in benches.split(":") if name]
-load = ["-t", threads, "-p", "512", "-n", "128", "-r", "1"]
+load = ["-t", threads, "-p", "512", "-n", "128", "-r", repetitions]
 depths = ["-d", "0,1024"]
 
 
@@ -59,7 +59,7 @@ def output(command):
     return done.stdout
 
 
-def rates(command, speed):
+def rates(command):
     """Tokens per second by test."""
     found = {}
     for row in csv.DictReader(io.StringIO(output(command))):
@@ -67,7 +67,7 @@ def rates(command, speed):
         if prompt and int(row["n_gen"]):
             prompt, depth = 0, prompt  # of -gp: the prompt is not timed
         work = f"prefill of {prompt}" if prompt else "decode"
-        found[work + (f" after {depth:,}" if depth else "")] = float(row[speed])
+        found[work + (f" after {depth:,}" if depth else "")] = float(row["avg_ts"])
     return found
 
 
@@ -88,11 +88,12 @@ def process(command):
 
 def measured(engine):
     if engine == ordo:
-        found = rates([ordo, "bench", "-q", "--alone", "-m", file, "--format", "csv", "--ubatch-size", "512", *load, *depths, *more.split()], "median_ts")
+        found = rates([ordo, "bench", "-q", "--alone", "-m", file, "--format", "csv", "--ubatch-size", "512", *load, *depths, *more.split()])
         return {**found, **process([ordo, "generate", "-q", "-m", file, "-t", threads, "-p", "Once", "-n", "1", "--temp", "0"])}
     if engine == cli:
         return process([cli, "-m", file, "-t", threads, "-p", "Once", "-n", "1", "--temp", "0", "-no-cnv"])
-    return rates([engine, "-m", file, "-o", "csv", *load, *depths_of[engine], *llama.split()], "avg_ts")
+    program, *options = engine.split()
+    return rates([program, "-m", file, "-o", "csv", *load, *depths_of[engine], *options])
 
 
 def spread(values, digits):
@@ -101,7 +102,7 @@ def spread(values, digits):
 
 def depth_options(engine):
     """ik_llama.cpp decodes after a prompt (-gp). Older versions of llama.cpp have no option for depth."""
-    known = output([engine, "--help"])
+    known = output([engine.split()[0], "--help"])
     return depths if "--n-depth" in known else ["-gp", "1024,128"] if "-gp <pp,tg>" in known else []
 
 
@@ -123,6 +124,6 @@ for file in files:
             cells = ["", "", ""]
             if other:
                 ratios = [b / a if work.startswith("process") else a / b for a, b in zip(own, seen[work, other])]
-                cells = [pathlib.Path(other).name, spread(seen[work, other], digits), spread(ratios, 2)]
+                cells = [other.rpartition("/")[2], spread(seen[work, other], digits), spread(ratios, 2)]
             print(f"| {pathlib.Path(file).name} | {work} | {spread(own, digits)} | {' | '.join(cells)} |", flush=True)
 END

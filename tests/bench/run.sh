@@ -166,14 +166,14 @@ stub ik-bench '  -gp <pp,tg>' 'n_prompt,n_gen,avg_ts,test
 "0","128","60","tg128"
 "1024","128","70","tg128@pp1024"'
 "$build/ordo" convert -q weights/rope.safetensors "$scratch/peer.gguf" >"$scratch/out" 2>&1
-ok "peers: both forks" exits 0 bench/peers.sh --rounds 1 --threads 1 --llama '-rtr 1' --llama-bench "$scratch/llama-bench" \
-    --llama-bench "$scratch/ik-bench" "$build" "$scratch/peer.gguf"
+ok "peers: both forks" exits 0 bench/peers.sh --rounds 1 --repetitions 2 --threads 1 \
+    --llama-bench "$scratch/llama-bench" --llama-bench "$scratch/ik-bench -rtr 1" "$build" "$scratch/peer.gguf"
 peer_row() { tr -s ' ' <"$scratch/out" | grep -q "^| peer.gguf | $1 | [^|]* | $2 | $3 \[$3\.\.$3\] |"; }
 ok "peers: a prompt" peer_row 'prefill of 512' llama-bench 10
 ok "peers: decoding at a depth" peer_row 'decode after 1,024' llama-bench 40
-ok "peers: a prompt of the fork" peer_row 'prefill of 512' ik-bench 50
-ok "peers: decoding after its prompt" peer_row 'decode after 1,024' ik-bench 70
-ok "peers: whose options are given" grep -q -- '-gp 1024,128 -rtr 1$' "$scratch/ik-bench.calls"
+ok "peers: a prompt of the fork" peer_row 'prefill of 512' 'ik-bench -rtr 1' 50
+ok "peers: decoding after its prompt" peer_row 'decode after 1,024' 'ik-bench -rtr 1' 70
+ok "peers: whose options are given" grep -q -- '-r 2 -gp 1024,128 -rtr 1$' "$scratch/ik-bench.calls"
 ok "peers: an unknown option is usage" exits 2 bench/peers.sh --lama x "$build" "$scratch/peer.gguf"
 
 # Models that the PyTorch benchmark supports and models that it does not.
