@@ -93,7 +93,12 @@ public:
         keys_ = cols_of(read.k, kv * e, e);
         d_keys_ = cols_of(d.k, kv * e, e);
         d_values_ = cols_of(d.v, kv * e, e);
-        const View values = cols_of(read.v, kv * e, e);
+        View values = cols_of(read.v, kv * e, e);
+        if (job_.cache().shape().type != CacheType::f32) { // those of the forward pass, as sums of D and dO V^T cancel
+            const int stored = shape_.cross ? part.memory_tokens : part.rows;
+            job_.cache().values(layer.index, kv, 0, view(s_.keys, stored, e));
+            values = view(s_.keys, values.rows, e);
+        }
         for (int i = 0; i < values.rows; ++i) {
             for (int j = 0; j < e; ++j) s_.values_t[j * stride_ + i] = values.row(i)[j];
             std::fill_n(d_keys_.row(i), e, 0.0f);

@@ -25,8 +25,8 @@ using ShareGradients = std::function<double(double loss, std::span<float> gradie
                                      const StepSize& size, const Dropout& dropout = {},
                                      const ShareGradients& share = {});
 
-// From this call on, Network::multiply_pairs(), and products of Muon round to bf16 and sum in f32. Throws Error(usage) if the
-// kernels do not support it.
+// Network::multiply_pairs(); from this call on, products of Muon round to bf16, too. Throws Error(usage) if the kernels
+// do not support it.
 void multiply_pairs(Network& network, Optimizer& optimizer);
 
 } // namespace ordo

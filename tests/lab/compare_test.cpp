@@ -257,15 +257,16 @@ TEST_F(LabCompare, AnotherProcessorIsNamedAndStaysControlled) {
     EXPECT_TRUE(says(result, "1 run on Another CPU, 1 run on Some CPU with some kernels"));
 }
 
-// Builds since 688c02d round Muon's products, too. Such runs are compared with older ones, as those of another
-// processor are.
-TEST_F(LabCompare, OtherProductsOfMuonAreNamedAndStayControlled) {
+// Builds since 688c02d round Muon's products, and builds since 9f8f53cd those of attention. Such runs are compared with
+// older ones, as those of another processor are.
+TEST_F(LabCompare, OtherProductsAreNamedAndStayControlled) {
     const std::string shown = with_entry(file_content(path("none-1")), "processor", "Some CPU");
-    put_file(path("rounded"), with_entry(shown, "recipe.optimizer.products", "bf16"));
+    put_file(path("rounded"),
+             with_entry(with_entry(shown, "recipe.optimizer.products", "bf16"), "recipe.products.attention", "bf16"));
     put_file(path("older"), with_entry(file_content(path("rope-1")), "processor", "Some CPU"));
     const Result result = compare({"older", "rounded"});
     EXPECT_TRUE(says(result, "Only the encoding and the seed differ between the 2 files"));
-    EXPECT_TRUE(says(result, "1 run on Some CPU, 1 run on Some CPU and Muon in bf16"));
+    EXPECT_TRUE(says(result, "1 run on Some CPU, 1 run on Some CPU and Muon in bf16 and attention in bf16"));
 }
 
 // A loss on the training text says nothing about other texts.

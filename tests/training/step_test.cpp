@@ -5,6 +5,7 @@
 #include "tests/model/small_models.h"
 
 #include <algorithm>
+#include <cmath>
 #include <gtest/gtest.h>
 #include <limits>
 
@@ -12,10 +13,11 @@ namespace ordo {
 namespace {
 
 struct Learner {
-    static constexpr int batch = 2, length = 6;
+    const int batch = 2, length = 6;
 
+    const std::string spec = "rope";
     Blueprint blueprint = small_blueprint();
-    ModelEncodings encodings{"rope", blueprint.dims()};
+    ModelEncodings encodings{spec, blueprint.dims()};
     Parameters parameters{blueprint, encodings};
     Network network{blueprint, encodings, parameters, batch, length};
     Optimizer optimizer{parameters, hidden_matrices(blueprint)};
@@ -23,6 +25,10 @@ struct Learner {
                        targets = random_tokens(batch * length, blueprint.vocab_size, 2);
 
     Learner() { parameters.initialise(3); }
+    Learner(std::string encoding, int sequences, int tokens_of_each)
+        : batch(sequences), length(tokens_of_each), spec(std::move(encoding)) {
+        parameters.initialise(3);
+    }
     TrainingStep step(const ShareGradients& share = {}) {
         return take_step(network, optimizer, {tokens, targets}, {0.1, 0, 1, 0.1}, {}, share);
     }
@@ -69,6 +75,43 @@ TEST(TakeStep, RoundsProductsOfTheNetworkAndOfMuon) {
         floats.step();
         EXPECT_NE(network.values(), floats.values()) << set->name;
         EXPECT_NE(both.values(), network.values()) << set->name;
+    }
+}
+
+// Attention in pairs has nearly the gradient of attention in floats, with encodings that act at each of its moments.
+TEST(TakeStep, GradientsOfPairsAreNearlyThoseOfFloats) {
+    for (const Kernels* set : test::tested_kernels()) {
+        const test::Selected selected(*set);
+        if (!PairProducts::available()) continue;
+        for (const char* spec : {"rope", "t5:buckets=8,distance=12", "shaw:clip=3,values=yes", "cope:positions=4",
+                                 "sink+rope", "forget", "path:rank=2", "relative-logits:rank=2,extent=5"}) {
+            Learner pairs(spec, 3, 37), floats(spec, 3, 37);
+            pairs.network.multiply_pairs();
+            (void)pairs.network.loss_and_grad({pairs.tokens, pairs.targets}, {});
+            (void)floats.network.loss_and_grad({floats.tokens, floats.targets}, {});
+            double off = 0, all = 0;
+            for (std::size_t i = 0; i < floats.parameters.grads().size(); ++i) {
+                const double exact = floats.parameters.grads()[i], found = pairs.parameters.grads()[i];
+                off += (found - exact) * (found - exact), all += exact * exact;
+            }
+            EXPECT_GT(off, 0) << set->name << ": " << spec;
+            EXPECT_LT(std::sqrt(off / all), 0.01) << set->name << ": " << spec;
+        }
+    }
+}
+
+// The only key of a sequence has the weight 1, whatever its score: the gradient of scores is 0.
+TEST(TakeStep, OneKeyLeavesScoresWithoutGradient) {
+    for (const Kernels* set : test::tested_kernels()) {
+        const test::Selected selected(*set);
+        if (!PairProducts::available()) continue;
+        Learner one("t5:buckets=8,distance=12", 12, 1);
+        one.network.multiply_pairs();
+        (void)one.network.loss_and_grad({one.tokens, one.targets}, {});
+        for (int i = one.parameters.first_encoding_tensor(); i < one.parameters.count(); ++i) {
+            const View grad = one.parameters.grad(i);
+            for (int j = 0; j < grad.rows * grad.cols; ++j) EXPECT_NEAR(grad.data[j], 0, 1e-7) << set->name;
+        }
     }
 }
 

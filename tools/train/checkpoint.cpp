@@ -80,6 +80,7 @@ std::string chosen_by(std::string_view condition) {
         {"recipe.optimizer", "optimizer"},
         {"recipe.optimizer.scale", "muon-scale"},
         {"recipe.products", "products"},
+        {"recipe.products.attention", "products"},
         {"recipe.schedule", "schedule"},
         {"recipe.schedule.decay", "decay"},
         {"recipe.warmup", "warmup"},

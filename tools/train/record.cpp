@@ -82,7 +82,7 @@ Metadata method(const Options& o) {
         m["recipe.optimizer.momentum"] = number_text(Optimizer::momentum);
         if (o.bf16_products) m["recipe.optimizer.products"] = "bf16"; // not so in earlier files
     }
-    if (o.bf16_products) m["recipe.products"] = "bf16";
+    if (o.bf16_products) m["recipe.products"] = m["recipe.products.attention"] = "bf16"; // earlier files lack the last
     if (o.fall == Fall::stable) m["recipe.schedule.decay"] = number_text(o.decay);
     return m;
 }

@@ -33,7 +33,7 @@ struct Options {
     double warmup = 0.02;           // the fraction of steps over which lr rises
     std::int64_t warmup_steps = -1; // the same in steps; -1: use the fraction
     InitialMatrices initial;
-    bool bf16_products = false;   // with weights, forward and backward, and Muon's; else f32
+    bool bf16_products = false;   // with weights, of attention forward, and of Muon; else f32
     double weight_decay = 0.1;    // on matrices only, not on vectors (AdamW)
     double clip = 1.0;            // largest global norm of the gradient
     double dropout = 0;           // of the embedding and of each residual branch

@@ -76,23 +76,26 @@ std::string trunk_of(const Blueprint& one, const Blueprint& first) {
     return out.empty() && usual != members_of(one) ? "other layers" : out;
 }
 
-// The type of products in Muon's steps changes losses as another type of processor does: by rounding.
-constexpr const char* muon_products = "recipe.optimizer.products";
+// The type of products in Muon's steps and in attention changes losses as another type of processor does: by rounding.
+constexpr std::pair<const char*, const char*> rounded_products[] = {{"recipe.optimizer.products", "Muon"},
+                                                                    {"recipe.products.attention", "attention"}};
 
 std::string differing_condition(tools::ModelFacts a, tools::ModelFacts b) {
     if (a.blueprint.vocab_size != b.blueprint.vocab_size) return "size of the vocabulary";
     if (a.blueprint.context != b.blueprint.context) return "trained context";
-    a.record.erase(muon_products), b.record.erase(muon_products);
+    for (const auto& [key, what] : rounded_products) a.record.erase(key), b.record.erase(key);
     if (const std::string condition = train::differing_condition(a.record, b.record); !condition.empty())
         return condition;
     return a.dtype == b.dtype ? "" : "type of weights";
 }
 
-// "AMD EPYC with avx512bf16 kernels", and Muon's products unless they are f32; empty: unknown.
+// "AMD EPYC with avx512bf16 kernels", and products of Muon and of attention unless they are f32; empty: unknown.
 std::string arithmetic_of(const Metadata& record) {
-    const auto processor = record.find("processor"), muon = record.find(muon_products);
+    const auto processor = record.find("processor");
     std::string out = processor == record.end() ? "" : printable(processor->second);
-    if (muon != record.end() && muon->second != "f32") append(out, "Muon in " + printable(muon->second), " and ");
+    for (const auto& [key, what] : rounded_products)
+        if (const auto type = record.find(key); type != record.end() && type->second != "f32")
+            append(out, text(what, " in ", printable(type->second)), " and ");
     return out;
 }
 
