@@ -124,6 +124,7 @@ for file in files:
             cells = ["", "", ""]
             if other:
                 ratios = [b / a if work.startswith("process") else a / b for a, b in zip(own, seen[work, other])]
-                cells = [other.rpartition("/")[2], spread(seen[work, other], digits), spread(ratios, 2)]
+                program, *options = other.split()
+                cells = [" ".join([pathlib.Path(program).name, *options]), spread(seen[work, other], digits), spread(ratios, 2)]
             print(f"| {pathlib.Path(file).name} | {work} | {spread(own, digits)} | {' | '.join(cells)} |", flush=True)
 END
