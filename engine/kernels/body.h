@@ -207,8 +207,7 @@ float max_row(int n, const float* x) {
             m3 = more(m3, load(x + i + 2 * lanes)), m4 = more(m4, load(x + i + 3 * lanes));
         }
         for (; i + lanes <= n; i += lanes) m = more(m, load(x + i));
-        m2 = more(m2, load(x + n - lanes)); // the last, some of them again
-        return largest(more(more(m, m2), more(m3, m4)));
+        return largest(more(more(m, more(m2, load(x + n - lanes))), more(m3, m4))); // some of the last again
     }
     float best = x[0];
     for (int i = 1; i < n; ++i) best = x[i] > best ? x[i] : best;
