@@ -4,8 +4,8 @@
 # process from its start to its first token, with its peak memory. Prints a table of medians [ranges]: tokens per
 # second, seconds and MB of the process, and ratios within one round. A ratio above 1 means that Ordo is better.
 #   bench/peers.sh [OPTION ...] BUILD FILE.gguf ...
-# --llama-bench PROGRAM   llama.cpp's or ik_llama.cpp's llama-bench, or "PROGRAM OPTION ...", as in "llama-bench -fa 1"; repeat
-#                         it for another version or other options. Without it, only Ordo is measured.
+# --llama-bench PROGRAM   llama.cpp's or ik_llama.cpp's llama-bench, or "PROGRAM OPTION ..."; repeat it for another
+#                         version or other options. Without it, only Ordo is measured.
 # --llama-cli PROGRAM     its llama-completion (llama-cli in older versions), for the process as a whole.
 # --rounds N              [5]
 # --repetitions N         of each load in a round; their mean counts. An engine's first pass can be a tenth slower [5].
