@@ -103,7 +103,7 @@ inline ints first_lanes(int n) {
     for (int i = 0; i < lanes; ++i) lane[i] = i;
     return lane < n;
 }
-// The first n < lanes floats; the other lanes are 0.
+// The first n < lanes floats; the other lanes are 0. Lanes that do not count are not read or written.
 inline floats load_part(const float* p, int n) {
 #if defined(__AVX512F__)
     return reinterpret_cast<floats>(_mm512_maskz_loadu_ps(static_cast<__mmask16>((1u << n) - 1), p));
@@ -116,7 +116,7 @@ inline floats load_part(const float* p, int n) {
 #endif
 }
 inline void store_part(float* p, int n, floats v) {
-#if defined(__AVX512F__) // AVX's masked store takes AMD's processors longer than a loop
+#if defined(__AVX512F__)
     _mm512_mask_storeu_ps(p, static_cast<__mmask16>((1u << n) - 1), reinterpret_cast<__m512>(v));
 #else
     for (int i = 0; i < n; ++i) p[i] = v[i];
