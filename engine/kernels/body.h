@@ -7,7 +7,8 @@ namespace {
 template <int ROWS, int VECTORS, class B>
 inline void tile(int k, float alpha, const float* a, std::ptrdiff_t a_row, std::ptrdiff_t a_col, const B* b,
                  std::ptrdiff_t ldb, float beta, float* c, std::ptrdiff_t ldc) {
-    floats acc[ROWS][VECTORS] = {};
+    alignas(64) floats acc[ROWS][VECTORS];
+    clear(acc);
     for (int l = 0; l < k; ++l) {
         floats bv[VECTORS];
         for (int v = 0; v < VECTORS; ++v) bv[v] = load(b + l * ldb + lanes * v);
@@ -140,7 +141,8 @@ inline void sum_each(const floats (&v)[N], float (&out)[N]) {
 template <int ROWS, int OUTPUTS>
 inline void dots_tile(int k, const float* w, std::ptrdiff_t ldw, const float* x, std::ptrdiff_t ldx, float* y,
                       std::ptrdiff_t ldy) {
-    alignas(64) floats acc[ROWS * OUTPUTS] = {};
+    alignas(64) floats acc[ROWS * OUTPUTS];
+    clear(acc);
     int l = 0;
     for (; l + lanes <= k; l += lanes) {
         alignas(64) floats weights[OUTPUTS];
@@ -242,7 +244,8 @@ void add_value(int n, float value, float* y) {
 }
 float sum_row(int n, const float* x) {
     constexpr int all = ordo::partial_sums, vectors = all / lanes;
-    floats sums[vectors] = {};
+    alignas(64) floats sums[vectors];
+    clear(sums);
     int i = 0;
     for (; i + all <= n; i += all)
         for (int v = 0; v < vectors; ++v) sums[v] += load(x + i + v * lanes);
@@ -256,26 +259,6 @@ void axpy(int n, float s, const float* x, float* y) {
     for (int i = 0; i < n; ++i) y[i] += s * x[i];
 }
 
-typedef float half_floats __attribute__((vector_size(2 * lanes), aligned(4), may_alias));
-typedef float f32x2 __attribute__((vector_size(8), aligned(4), may_alias));
-inline f32x4 each_twice(f32x2 v) {
-    return __builtin_shufflevector(v, v, 0, 0, 1, 1);
-}
-inline f32x8 each_twice(f32x4 v) {
-    return __builtin_shufflevector(v, v, 0, 0, 1, 1, 2, 2, 3, 3);
-}
-inline f32x16 each_twice(f32x8 v) {
-    return __builtin_shufflevector(v, v, 0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7);
-}
-inline f32x4 neighbours_swapped(f32x4 v) {
-    return __builtin_shufflevector(v, v, 1, 0, 3, 2);
-}
-inline f32x8 neighbours_swapped(f32x8 v) {
-    return __builtin_shufflevector(v, v, 1, 0, 3, 2, 5, 4, 7, 6);
-}
-inline f32x16 neighbours_swapped(f32x16 v) {
-    return __builtin_shufflevector(v, v, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14);
-}
 void rotate_adjacent(int n, const float* cos, const float* sin, float direction, float* x) {
     floats signs; // a cos - b s, b cos + a s
     for (int i = 0; i < lanes; ++i) signs[i] = i % 2 == 0 ? -direction : direction;

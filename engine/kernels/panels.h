@@ -78,7 +78,8 @@ template <class Panel, int ROWS, int VECTORS>
 inline void panel_tile(int k, const std::byte* w, int first, const float* x, std::ptrdiff_t ldx, float* y,
                        std::ptrdiff_t ldy, int outputs) {
     prefetch_outputs<ROWS>(y, ldy);
-    alignas(64) floats acc[ROWS][VECTORS] = {}; // references to it would drop the reduced alignment of its type
+    alignas(64) floats acc[ROWS][VECTORS]; // a reference to it drops the reduced alignment of its type
+    clear(acc);
     const auto step = [&]<int DEPTH>(int l, const std::byte* at) {
         alignas(64) floats weights[VECTORS][Panel::depth];
         for (int v = 0; v < VECTORS; ++v) Panel::load(at, first + v, weights[v]);
@@ -140,8 +141,11 @@ inline void pair_tile(int pairs, const std::byte* w, std::ptrdiff_t panel_bytes,
                       std::ptrdiff_t ldx, float* y, std::ptrdiff_t ldy, int outputs, bool add) {
     constexpr int vectors = PANELS * panel_vectors;
     prefetch_outputs<ROWS>(y, ldy);
-    alignas(64) floats acc[ROWS][vectors] = {};
-    for (int r = 0; add && r < ROWS; ++r) load_outputs(y + r * ldy, outputs, acc[r]);
+    alignas(64) floats acc[ROWS][vectors];
+    if (add)
+        for (int r = 0; r < ROWS; ++r) load_outputs(y + r * ldy, outputs, acc[r]);
+    else
+        clear(acc);
     for (int l = 0; l < pairs; ++l, w += 128) {
         __m512bh weights[vectors];
         for (int v = 0; v < vectors; ++v) {

@@ -133,7 +133,8 @@ inline void quant_tile(int k, const std::byte* w, int from, const QuantRows& x, 
                        int outputs) {
     const int first = VECTORS == panel_vectors ? 0 : from;
     prefetch_outputs<ROWS>(y, ldy);
-    alignas(64) floats total[ROWS][VECTORS] = {};
+    alignas(64) floats total[ROWS][VECTORS];
+    clear(total);
     const signed char* q[ROWS];
     const float* scale[ROWS];
     const int* sum[ROWS];

@@ -45,7 +45,8 @@ template <int ROWS, int BLOCKS>
 inline void slab_tile(int k, const float* a, std::ptrdiff_t lda, const std::byte* b, std::ptrdiff_t slab_bytes,
                       float* c, std::ptrdiff_t ldc, int cols) {
     constexpr int vectors = 32 / lanes, bytes = slab_scales + 32 * slab_depth;
-    alignas(64) floats acc[ROWS][BLOCKS * vectors] = {};
+    alignas(64) floats acc[ROWS][BLOCKS * vectors];
+    clear(acc);
     for (int first = 0; first < k; first += slab_depth, b += slab_bytes) {
         const int some = k - first < slab_depth ? k - first : slab_depth;
         alignas(64) std::uint16_t scaled[BLOCKS][ROWS][slab_depth];
@@ -79,7 +80,8 @@ template <int ROWS, int BLOCKS>
 inline void slab_tile(int k, const float* a, std::ptrdiff_t lda, const std::byte* b, std::ptrdiff_t slab_bytes,
                       float* c, std::ptrdiff_t ldc, int cols) {
     constexpr int vectors = 32 / lanes, bytes = slab_scales + 32 * slab_depth;
-    alignas(64) floats acc[ROWS][BLOCKS * vectors] = {};
+    alignas(64) floats acc[ROWS][BLOCKS * vectors];
+    clear(acc);
     for (int first = 0; first < k; first += slab_depth, b += slab_bytes) {
         const int some = k - first < slab_depth ? k - first : slab_depth;
         alignas(64) float scaled[BLOCKS][ROWS][slab_depth];
@@ -115,7 +117,8 @@ struct PairSlab {
     template <int ROWS, int BLOCKS>
     static void tile(int k, const float* a, std::ptrdiff_t lda, const std::byte* b, std::ptrdiff_t slab_bytes, float* c,
                      std::ptrdiff_t ldc, int cols) {
-        alignas(64) floats acc[BLOCKS][ROWS][panel_vectors] = {};
+        alignas(64) floats acc[BLOCKS][ROWS][panel_vectors];
+        for (auto& block : acc) clear(block);
         for (int first = 0; first < k; first += slab_depth, b += slab_bytes) {
             const int some = k - first < slab_depth ? k - first : slab_depth;
             const Weights<ROWS> weights(a + first, lda, some);

@@ -163,7 +163,8 @@ inline int super_rows(int row, int rows, int k, const std::byte* w, const QuantR
                       int outputs) {
     for (; row + ROWS <= rows; row += ROWS) {
         prefetch_outputs<ROWS>(y + row * ldy, ldy);
-        alignas(64) floats total[ROWS][panel_vectors] = {};
+        alignas(64) floats total[ROWS][panel_vectors];
+        clear(total);
         Activations<ROWS> at(x, row);
         const std::byte* block = w;
         for (int b = 0; b < k / 256; ++b, block += Block::bytes) {

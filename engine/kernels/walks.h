@@ -39,7 +39,8 @@ template <int COUNT>
 void walk_of(const Walk& w) {
     const WalkVectors<COUNT> at(w.e);
     floats r[at.most], q[at.most];
-    alignas(64) floats sums[8] = {};
+    alignas(64) floats sums[8];
+    clear(sums);
     for (int v = 0; v < at.count; ++v) q[v] = r[v] = at.get(w.q, v);
     const auto score = [&](int step) {
         const float* k = w.k + step * w.k_stride;
@@ -150,7 +151,8 @@ struct Walkers {
         }
         Column* column = columns;
         for (int lane = 0; lane < lanes; ++lane) {
-            alignas(64) floats some[kinds][GROUPS] = {};
+            alignas(64) floats some[kinds][GROUPS];
+            clear(some);
             for (int c = lane; c < w.e; c += lanes, ++column)
                 for (int g = 0; g < GROUPS; ++g) {
                     const floats from = column->r[g], q = column->q[g];
