@@ -141,6 +141,9 @@ private:
                                  .key_state = state_rows(keys.first, n),
                                  .rescored = passes ? d_rescored : nullptr};
 
+        const View o = job_.gathered({head, 1, row, rows});
+        for (int r = 0; r < rows; ++r) // read one row at a time in through_softmax(), each from memory
+            for (int j = 0; j < e; j += 16) __builtin_prefetch(o.row(r) + j);
         job_.products({head, 1, row, rows}, keys, s_.queries, weights);
         if (shape_.softcap != 0) copy(weights, s_.capped);
         if (job_.moments() & moment_bias) encodings.bias(weights, t);
