@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 
 namespace ordo {
 
@@ -47,21 +48,12 @@ public:
 
     void shift(View x, const ShiftRows& rows) const override {
         if (smears()) return smear(x, rows);
-        const View weight = weight_of(rows);
-        const auto mix = [&](int t, int first, int n, const auto& factor) {
-            for (int back = 0; back < kernel_ && back <= rows.before + t; ++back) {
-                const float* in = rows.inputs.row(rows.before + t - back) + first;
-                float* const out = x.row(t) + first;
-                for (int c = 0; c < n; ++c) out[c] += factor(back, c) * in[c];
-            }
-        };
-        if (x.rows == 1) return mix(0, 0, x.cols, [&](int back, int c) { return weight.row(c)[kernel_ - 1 - back]; });
         parallel_for((x.cols + strip - 1) / strip, x.rows < 16 ? x.cols : 1, [&](std::ptrdiff_t i) {
-            const int first = static_cast<int>(i) * strip, n = std::min(strip, x.cols - first);
-            float w[most_kernel][strip]; // by the number of tokens back
-            for (int back = 0; back < kernel_; ++back)
-                for (int c = 0; c < n; ++c) w[back][c] = weight.row(first + c)[kernel_ - 1 - back];
-            for (int t = 0; t < x.rows; ++t) mix(t, first, n, [&](int back, int c) { return w[back][c]; });
+            const Strip s(weight_of(rows), static_cast<int>(i) * strip, false);
+            int t = 0;
+            for (; t < x.rows && rows.before + t < kernel_ - 1; ++t) // tokens with fewer before them
+                s.convolve(1, rows.before + t + 1, kernel_ - 1 - rows.before - t, rows.inputs, 0, x, t);
+            s.convolve(x.rows - t, kernel_, 0, rows.inputs, rows.before + t - kernel_ + 1, x, t);
         });
     }
     // By columns: no column depends on another. A row's gradient is complete before an earlier row's is needed, so that
@@ -70,21 +62,19 @@ public:
         if (smears()) return smear_backward(dx, rows, grads);
         const View weight = weight_of(rows), d_weight = grads.tensors[index_of(rows.place)];
         parallel_for((dx.cols + strip - 1) / strip, 1, [&](std::ptrdiff_t i) {
-            const int first = static_cast<int>(i) * strip, last = std::min(first + strip, dx.cols);
-            for (int back = 0; back < kernel_; ++back)
-                for (int c = first; c < last; ++c) {
-                    double sum = 0;
-                    for (int t = back; t < dx.rows; ++t)
-                        sum += static_cast<double>(dx.row(t)[c]) * static_cast<double>(rows.inputs.row(t - back)[c]);
-                    d_weight.row(c)[kernel_ - 1 - back] += static_cast<float>(sum);
+            const Strip s(weight, static_cast<int>(i) * strip, true);
+            for (int back = 0; back < kernel_; ++back) {
+                double sum[strip] = {};
+                for (int t = back; t < dx.rows; ++t) {
+                    const float *d = dx.row(t) + s.first, *in = rows.inputs.row(t - back) + s.first;
+                    for (int c = 0; c < s.n; ++c) sum[c] += static_cast<double>(d[c]) * static_cast<double>(in[c]);
                 }
-            for (int t = 0; t < dx.rows; ++t)
-                for (int c = first; c < last; ++c) {
-                    float sum = dx.row(t)[c];
-                    for (int back = 0; back < kernel_ && t + back < dx.rows; ++back)
-                        sum += weight.row(c)[kernel_ - 1 - back] * dx.row(t + back)[c];
-                    dx.row(t)[c] = sum;
-                }
+                for (int c = 0; c < s.n; ++c)
+                    d_weight.row(s.first + c)[kernel_ - 1 - back] += static_cast<float>(sum[c]);
+            }
+            const int whole = std::max(0, dx.rows - kernel_ + 1);
+            s.convolve(whole, kernel_, 0, dx, 0, dx, 0);
+            for (int t = whole; t < dx.rows; ++t) s.convolve(1, dx.rows - t, 0, dx, t, dx, t);
         });
     }
 
@@ -105,6 +95,28 @@ public:
 
 private:
     static constexpr int gate_columns = 12, strip = 64, most_kernel = 8;
+    // Some columns from `first` on, with their weights: of the oldest token first, or of the own one if reversed.
+    struct Strip {
+        Strip(View weight, int from, bool reversed) : first(from), n(std::min(strip, weight.rows - from)) {
+            const auto transpose = [&](auto taps) {
+                const float* row = weight.row(first);
+                for (int c = 0; c < n; ++c, row += taps)
+                    for (int m = 0; m < taps; ++m) w[reversed ? taps - 1 - m : m][c] = row[m];
+            };
+            if (weight.cols == 4) // as is usual: a constant lets the compiler use vectors
+                transpose(std::integral_constant<int, 4>());
+            else
+                transpose(weight.cols);
+        }
+        // y += the convolution of x, for y's rows from `to` on and x's from `from` on, with weights from w[tap] on.
+        void convolve(int rows, int taps, int tap, View x, int from, View y, int to) const {
+            if (rows > 0)
+                kernels().convolve(rows, n, taps, w[tap], strip, x.row(from) + first, x.stride, y.row(to) + first,
+                                   y.stride);
+        }
+        int first, n;
+        float w[most_kernel][strip];
+    };
     bool smears() const { return places_.front() == Place::embedding; }
     std::size_t index_of(Place place) const {
         return static_cast<std::size_t>(std::find(places_.begin(), places_.end(), place) - places_.begin());

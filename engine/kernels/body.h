@@ -259,6 +259,22 @@ void axpy(int n, float s, const float* x, float* y) {
     for (int i = 0; i < n; ++i) y[i] += s * x[i];
 }
 
+void convolve(int rows, int n, int taps, const float* w, std::ptrdiff_t ldw, const float* x, std::ptrdiff_t ldx,
+              float* y, std::ptrdiff_t ldy) {
+    for (int t = 0; t < rows; ++t, x += ldx, y += ldy) {
+        int i = 0;
+        for (; i + lanes <= n; i += lanes) {
+            floats sum = load(y + i);
+            for (int m = 0; m < taps; ++m) sum += load(w + m * ldw + i) * load(x + m * ldx + i);
+            store(y + i, sum);
+        }
+        if (i == n) continue;
+        floats sum = load_part(y + i, n - i);
+        for (int m = 0; m < taps; ++m) sum += load_part(w + m * ldw + i, n - i) * load_part(x + m * ldx + i, n - i);
+        store_part(y + i, n - i, sum);
+    }
+}
+
 void rotate_adjacent(int n, const float* cos, const float* sin, float direction, float* x) {
     floats signs; // a cos - b s, b cos + a s
     for (int i = 0; i < lanes; ++i) signs[i] = i % 2 == 0 ? -direction : direction;

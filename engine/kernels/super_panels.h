@@ -229,7 +229,7 @@ constexpr ordo::ByteLoops byte_loops{
 #define ORDO_KERNELS(name)                                                                                             \
     {                                                                                                                  \
         byte_loops, pair_loops, name, product, product_halves, dots, panel_product<F32Panel>, panel_product<F16Panel>, \
-            panel_product<Bf16Panel>, peak_floats, quantise_row, exp_row, scale, add, add_value, sum_row, axpy, dot,   \
-            rotate_adjacent, rotate_halves, subtract_distance, consecutive, sigmoid, softplus, cos_sin, silu,          \
-            gelu_tanh, silu_grad, gelu_tanh_grad, adamw, walk, walks, walk_backward                                    \
+            panel_product<Bf16Panel>, peak_floats, quantise_row, exp_row, scale, add, add_value, sum_row, axpy,        \
+            convolve, dot, rotate_adjacent, rotate_halves, subtract_distance, consecutive, sigmoid, softplus, cos_sin, \
+            silu, gelu_tanh, silu_grad, gelu_tanh_grad, adamw, walk, walks, walk_backward                              \
     }

@@ -132,6 +132,22 @@ TEST_P(KernelSet, DotMaximumAndTheLoopsOverOneRow) {
     }
 }
 
+TEST_P(KernelSet, ConvolvesColumns) {
+    for (const int n : lengths())
+        for (const int taps : {1, 2, 4, 9}) {
+            const Floats w = random_floats(n * taps, 6), x = random_floats(n * (taps + 2), 7);
+            Floats before = random_floats(n * 3, 8), y = before;
+            k.convolve(3, n, taps, w.data(), n, x.data(), n, y.data(), n);
+            const auto width = static_cast<std::size_t>(n);
+            for (std::size_t j = 0; j < y.size(); ++j) {
+                double sum = before[j];
+                for (std::size_t m = 0; m * width < w.size(); ++m)
+                    sum += double{w[m * width + j % width]} * x[m * width + j];
+                EXPECT_NEAR(y[j], sum, 2e-6 * taps) << n << ' ' << taps;
+            }
+        }
+}
+
 TEST_P(KernelSet, SumsInOneOrder) {
     constexpr int all = partial_sums;
     for (const int n : {0, 1, 15, 16, 31, 32, 49, all - 1, all, 5 * all - 1, 5 * all, 5 * all + 33}) {

@@ -155,12 +155,12 @@ private:
         }
         for (int m = 0; m < kernel_; ++m)
             for (int i = 0; i < n; ++i) weights[m][i] = tensors[2].row(c + i)[m];
+        float f[rows_at_once][columns_at_once]; // the sums over tokens have more bits
+        std::fill_n(f[0], rows * columns_at_once, 0.0f);
+        kernels().convolve(rows, n, kernel_, weights[0], columns_at_once, u[0], columns_at_once, f[0], columns_at_once);
         for (int t = 0; t < rows; ++t) {
-            float f[columns_at_once] = {}; // the sums over tokens have more bits
-            for (int m = 0; m < kernel_; ++m)
-                for (int i = 0; i < n; ++i) f[i] += weights[m][i] * u[t + m][i];
             float* pairs = state.row(first + t) + 2 * c;
-            for (int i = 0; i < n; ++i) pairs[2 * i] = f[i], pairs[2 * i + 1] = 0;
+            for (int i = 0; i < n; ++i) pairs[2 * i] = f[t][i], pairs[2 * i + 1] = 0;
         }
     }
 
