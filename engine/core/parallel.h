@@ -52,19 +52,21 @@ void parallel_for(std::ptrdiff_t n, std::ptrdiff_t grain, const Body& body) {
     team(thread_count(), [&] { parallel_for(n, grain, body); });
 }
 
-// The same on at most `slots` threads, for indices of different cost. body(i, slot) may use the scratch memory of its
-// slot, one of 0 .. slots - 1.
+// Whether threads take the indices of a loop in the ranges of share(), or one by one, which costs them more.
+enum class Cost { equal, different };
+
+// The same on at most `slots` threads. body(i, slot) may use the scratch memory of its slot, one of 0 .. slots - 1.
 template <class Body>
-void parallel_for_slots(std::ptrdiff_t n, int slots, const Body& body) {
+void parallel_for_slots(std::ptrdiff_t n, int slots, const Body& body, Cost cost = Cost::different) {
     if (detail::member.team != nullptr) { // the caller limits a team to this number of slots
-        detail::share_one_by_one(n, [&](std::ptrdiff_t i) { body(i, thread_index()); });
-        return;
+        const auto in_slot = [&](std::ptrdiff_t i) { body(i, thread_index()); };
+        return cost == Cost::equal ? parallel_for(n, 1, in_slot) : detail::share_one_by_one(n, in_slot);
     }
     if (n < 2 || thread_count() == 1 || slots == 1 || detail::member.busy()) {
         for (std::ptrdiff_t i = 0; i < n; ++i) body(i, 0);
         return;
     }
-    team(slots, [&] { parallel_for_slots(n, slots, body); });
+    team(slots, [&] { parallel_for_slots(n, slots, body, cost); });
 }
 template <class Body>
 void parallel_for_dynamic(std::ptrdiff_t n, const Body& body) {

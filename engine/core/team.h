@@ -82,9 +82,10 @@ public:
                 return next;
         }
     }
-    // Marks a piece as done. The last one completes the first `target` pieces of the team.
-    void complete(std::uint32_t target) {
-        if (completed_.fetch_add(1) + 1 == target && sleepers_.load() != 0) wake();
+    // Marks n pieces as done. The last ones complete the first `target` pieces of the team. All threads write this
+    // count, so that a call costs as much as a short piece: a thread calls it once for all that it has done of a part.
+    void complete(std::uint32_t n, std::uint32_t target) {
+        if (n > 0 && completed_.fetch_add(n) + n == target && sleepers_.load() != 0) wake();
     }
     void wait(std::uint32_t target) {
         for (int i = 0; i < spins; ++i) {
@@ -140,7 +141,7 @@ public:
     ~Membership() {
         Team& team = *member.team;
         const std::uint32_t target = member.target + static_cast<std::uint32_t>(member.threads);
-        team.complete(target);
+        team.complete(1, target);
         team.wait(target);
         if (member.index == 0) team.leave();
         member = {};
@@ -223,14 +224,16 @@ void share(std::ptrdiff_t n, std::ptrdiff_t grain, const Body& body) {
         const Alone alone;
         for (std::ptrdiff_t i = 0; i < parts; ++i) {
             const std::ptrdiff_t part = (self.index + i) % parts;
+            std::uint32_t done = 0;
             while (true) {
                 const std::int64_t piece =
                     team.claim(static_cast<int>(part), self.loop, static_cast<std::uint32_t>(pieces));
                 if (piece < 0) break;
                 const std::ptrdiff_t at = part * pieces + piece;
                 body(n * at / all, n * (at + 1) / all);
-                team.complete(self.target);
+                ++done;
             }
+            team.complete(done, self.target);
         }
     }
     team.wait(self.target);
@@ -246,12 +249,14 @@ void share_one_by_one(std::ptrdiff_t n, const Body& body) {
     self.target += static_cast<std::uint32_t>(n);
     {
         const Alone alone;
+        std::uint32_t done = 0;
         while (true) {
             const std::int64_t i = team.claim(0, self.loop, static_cast<std::uint32_t>(n));
             if (i < 0) break;
             body(static_cast<std::ptrdiff_t>(i));
-            team.complete(self.target);
+            ++done;
         }
+        team.complete(done, self.target);
     }
     team.wait(self.target);
 }

@@ -204,9 +204,12 @@ void decode(const AttentionLayer& layer, std::span<const Part> parts, View qkv, 
     int most_spans = 0;
     for (std::ptrdiff_t row = 0; row < n; ++row) most_spans = std::max(most_spans, job(row).spans());
     if (most_spans == 1 || n * kv_heads >= scratch.slots()) {
-        parallel_for_slots(n * kv_heads, scratch.slots(), [&](std::ptrdiff_t i, int slot) {
-            job(i / kv_heads).decode(static_cast<int>(i % kv_heads), scratch, slot);
-        });
+        parallel_for_slots(
+            n * kv_heads, scratch.slots(),
+            [&](std::ptrdiff_t i, int slot) {
+                job(i / kv_heads).decode(static_cast<int>(i % kv_heads), scratch, slot);
+            },
+            n == 1 ? Cost::equal : Cost::different);
         return;
     }
     parallel_for_slots(n * kv_heads, scratch.slots(), [&](std::ptrdiff_t i, int) {

@@ -158,7 +158,7 @@ MUTANTS = [
     ("pope.cpp", "[c], least_shift, 0.0f)", "[c], least_shift, 1.0f)"),
     ("pope.cpp", "return least_shift <= shift && shift <= 0;", "return true;"),
     ("pope.cpp", "* -std::expm1(-length)", "* std::exp(-length)"),
-    ("canon.cpp", "reversed ? weight.cols - 1 - m : m", "m"),
+    ("canon.cpp", "reversed ? taps - 1 - m : m", "m"),
     ("canon.cpp", "kernel_ - 1 - rows.before - t, rows.inputs", "0, rows.inputs"),
     ("canon.cpp", "scale * s * (1 - s) * g", "scale * s * g"),
     ("canon.cpp", "smears() ? 1 : kernel_ - 1; }", "smears() ? 1 : kernel_ - 2; }"),
@@ -230,7 +230,7 @@ def run(command):
 
 
 def build(*more):
-    files = "tests/{encoding,oracles}/*.cpp tests/{oracle,ref*}.cpp tests/{train/grad,model/deriv}*"
+    files = "tests/{encoding,oracles}/*.cpp tests/{oracle,ref*}.cpp tests/{train/grad,model/deriv}*.cpp"
     tests = run(["bash", "-c", "ls " + files]).stdout
     return run(["make", "-j2", "test-binary", "LAB_SOURCES=", "TEST_SOURCES=" + " ".join(tests.split()), *more])
 

@@ -140,7 +140,7 @@ private:
                   View state) const {
         float u[rows_at_once + most_kernel - 1][columns_at_once], weights[most_kernel][columns_at_once];
         const int earliest = first - (kernel_ - 1), own = std::max(0, earliest);
-        std::fill_n(u[0], (first + rows - earliest) * columns_at_once, 0.0f);
+        if (!before && own > earliest) std::fill_n(u[0], (own - earliest) * columns_at_once, 0.0f);
         // The matrix is transposed, so that a vector holds columns and is not summed across.
         for (int r = 0; r < rank_; r += ranks_at_once) {
             float up[ranks_at_once][columns_at_once];
@@ -148,7 +148,8 @@ private:
             for (int i = 0; i < n; ++i)
                 for (int j = 0; j < ranks; ++j) up[j][i] = tensors[1].row(c + i)[r + j];
             const auto add = [&](int count, const float* z, std::ptrdiff_t stride, float* to) {
-                kernels().product(count, n, ranks, 1, z + r, stride, 1, up[0], columns_at_once, 1, to, columns_at_once);
+                kernels().product(count, n, ranks, 1, z + r, stride, 1, up[0], columns_at_once, r > 0 ? 1 : 0, to,
+                                  columns_at_once);
             };
             if (before && earliest < own) add(own - earliest, z_of(earliest, before, state), -rank_, u[0]);
             add(first + rows - own, state.row(own) + z_at(), state.stride, u[own - earliest]);
