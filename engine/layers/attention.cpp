@@ -272,12 +272,18 @@ void attention(const AttentionLayer& layer, std::span<const Part> parts, View qk
     });
     constexpr int tile = AttentionScratch::tile;
     const int tiles = (n + tile - 1) / tile, heads = layer.shape.n_heads;
-    // Later tiles see more keys. They go first, so that no thread ends with the longest alone.
-    parallel_for_slots(count * tiles * heads, scratch.slots(), [&](std::ptrdiff_t i, int slot) {
-        const std::ptrdiff_t of_part = i % (count * heads);
-        const int row = (tiles - 1 - static_cast<int>(i / (count * heads))) * tile;
-        job(of_part / heads).gather(row, std::min(tile, n - row), static_cast<int>(of_part % heads), scratch, slot);
-    });
+    // Later tiles see more keys. They go first, so that no thread ends with the longest alone. Of many sequences each
+    // thread takes some whole ones, whose rows are in its cache.
+    const bool apart = count >= scratch.slots();
+    const std::ptrdiff_t round = apart ? heads : count * heads; // a tile of each
+    parallel_for_slots(
+        count * tiles * heads, scratch.slots(),
+        [&](std::ptrdiff_t i, int slot) {
+            const std::ptrdiff_t of_part = apart ? i / (tiles * heads) * heads + i % heads : i % round;
+            const int row = (tiles - 1 - static_cast<int>(i / round % tiles)) * tile;
+            job(of_part / heads).gather(row, std::min(tile, n - row), static_cast<int>(of_part % heads), scratch, slot);
+        },
+        apart ? Cost::equal : Cost::different);
 }
 
 } // namespace ordo

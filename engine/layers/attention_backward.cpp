@@ -287,15 +287,18 @@ void run_items(const AttentionLayer& layer, std::span<const Part> parts, const R
                View out, View d_out, AttentionGradient& gradient, const TensorGradients& grads) {
     const int kv_heads = layer.shape.n_kv_heads, items = static_cast<int>(parts.size()) * kv_heads;
     const std::size_t tensor_floats = floats_of(grads);
-    parallel_for_slots(items, gradient.slots(), [&](std::ptrdiff_t i, int slot) {
-        const auto item = static_cast<int>(i), p = item / kv_heads;
-        const Part& part = parts[p];
-        const int row = p * part.rows;
-        std::fill_n(gradient.tensors(item), tensor_floats, 0.0f);
-        Item(layer, part, read(p), rows_of(out, row, part.rows), rows_of(d_out, row, part.rows), d(p), item % kv_heads,
-             gradient, slot, gradient.state(item), laid_out(grads, gradient.tensors(item)))
-            .run();
-    });
+    parallel_for_slots(
+        items, gradient.slots(),
+        [&](std::ptrdiff_t i, int slot) {
+            const auto item = static_cast<int>(i), p = item / kv_heads;
+            const Part& part = parts[p];
+            const int row = p * part.rows;
+            std::fill_n(gradient.tensors(item), tensor_floats, 0.0f);
+            Item(layer, part, read(p), rows_of(out, row, part.rows), rows_of(d_out, row, part.rows), d(p),
+                 item % kv_heads, gradient, slot, gradient.state(item), laid_out(grads, gradient.tensors(item)))
+                .run();
+        },
+        Cost::equal);
 }
 
 } // namespace

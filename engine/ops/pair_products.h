@@ -22,8 +22,7 @@ public:
 private:
     using Word = std::uint32_t; // two neighbours along k, as bf16
 
-    void round_rows(View a, Transpose ta, int first, int count, int rows);
-    void round_panels(View b, Transpose tb, int first, int count, int outputs);
+    void round(View a, Transpose ta, View b, Transpose tb, int first, int count, View c); // `count` of k
     void multiply(View c, int count, bool add) const;
 
     Buffer<Word> rows_;   // [rows of c][depth / 2]
