@@ -170,7 +170,7 @@ struct Kernels : ByteLoops, PairLoops {
     float (*sum)(int n, const float* x);
     void (*axpy)(int n, float s, const float* x, float* y); // y += s * x
     // y[t * ldy + i] += sum over m < taps of w[m * ldw + i] * x[(t + m) * ldx + i], for i in [0, n), t in [0, rows): a
-    // causal convolution of each column. The sum adds ascending m to y.
+    // causal convolution of each column. The sum adds ascending m to y, which may be x.
     void (*convolve)(int rows, int n, int taps, const float* w, std::ptrdiff_t ldw, const float* x, std::ptrdiff_t ldx,
                      float* y, std::ptrdiff_t ldy);
     float (*dot)(int n, const float* x, const float* y);

@@ -15,7 +15,7 @@ constexpr int depth = 256, pairs = depth / 2; // k taken at once: a panel of it 
 constexpr int lanes = panel_outputs;
 constexpr int panel_words = lanes * pairs;
 constexpr int tile_rows = 96, tile_outputs = 64;
-constexpr int tall = 5; // tiles of rows that meet the same outputs in turn; a thread's rows follow each other
+constexpr int tall = 5; // tiles of rows that meet the same outputs in turn; of more, threads share the rows
 constexpr std::ptrdiff_t products_per_thread = 1 << 21;
 
 std::size_t words_of(int rows) { // or outputs, in whole panels
@@ -46,7 +46,8 @@ std::size_t PairProducts::floats(int rows, int outputs) {
 void PairProducts::operator()(View a, Transpose ta, View b, Transpose tb, View c, float beta) {
     const int k = ta == Transpose::no ? a.cols : a.rows;
     reserve(c.rows, c.cols);
-    team(thread_count(), [&] {
+    const std::ptrdiff_t products = std::ptrdiff_t{c.rows} * c.cols * k;
+    team(products < 2 * products_per_thread ? 1 : thread_count(), [&] {
         for (int first = 0; first < k; first += depth) {
             const int count = std::min(depth, k - first);
             round(a, ta, b, tb, first, count, c);
@@ -59,7 +60,9 @@ void PairProducts::round(View a, Transpose ta, View b, Transpose tb, int first, 
     const bool rows_across = ta == Transpose::yes, outputs_across = tb == Transpose::no;
     const auto from = [&](View x, bool across, int i) { return across ? x.row(first) + i : x.row(i) + first; };
     const int rows = strip_of(c.rows), outputs = strip_of(c.cols), strips = (c.rows + rows - 1) / rows;
-    parallel_for(strips + (c.cols + outputs - 1) / outputs, 1, [&](std::ptrdiff_t strip) {
+    const std::ptrdiff_t all = strips + (c.cols + outputs - 1) / outputs;
+    const bool few = std::ptrdiff_t{c.rows} * c.cols * count < products_per_thread;
+    parallel_for(all, few ? all : 1, [&](std::ptrdiff_t strip) {
         const bool left = strip < strips;
         const int at = static_cast<int>(left ? strip * rows : (strip - strips) * outputs);
         const std::ptrdiff_t to = std::ptrdiff_t{at} * pairs;

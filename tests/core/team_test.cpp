@@ -40,14 +40,18 @@ TEST_F(TeamThreads, EveryIndexIsComputedOnce) {
                 for (int repeat = 0; repeat < 5; ++repeat) {
                     parallel_for(n, 1, [&](std::ptrdiff_t i) { ++fixed[i]; });
                     parallel_for(n, 100, [&](std::ptrdiff_t i) { ++fixed[i]; });
-                    parallel_for_slots(n, threads, [&](std::ptrdiff_t i, int slot) {
-                        EXPECT_TRUE(slot >= 0 && slot < threads);
-                        ++dynamic[i];
-                    });
+                    for (const Cost cost : {Cost::different, Cost::equal})
+                        parallel_for_slots(
+                            n, threads,
+                            [&](std::ptrdiff_t i, int slot) {
+                                EXPECT_TRUE(slot >= 0 && slot < threads);
+                                ++dynamic[i];
+                            },
+                            cost);
                 }
             });
             for (const auto& count : fixed) EXPECT_EQ(count, 10) << n << " on " << threads;
-            for (const auto& count : dynamic) EXPECT_EQ(count, 5) << n << " on " << threads;
+            for (const auto& count : dynamic) EXPECT_EQ(count, 10) << n << " on " << threads;
         }
     }
 }

@@ -135,14 +135,14 @@ TEST_P(KernelSet, DotMaximumAndTheLoopsOverOneRow) {
 TEST_P(KernelSet, ConvolvesColumns) {
     for (const int n : lengths())
         for (const int taps : {1, 2, 4, 9}) {
-            const Floats w = random_floats(n * taps, 6), x = random_floats(n * (taps + 2), 7);
-            Floats before = random_floats(n * 3, 8), y = before;
-            k.convolve(3, n, taps, w.data(), n, x.data(), n, y.data(), n);
-            const auto width = static_cast<std::size_t>(n);
-            for (std::size_t j = 0; j < y.size(); ++j) {
-                double sum = before[j];
-                for (std::size_t m = 0; m * width < w.size(); ++m)
-                    sum += double{w[m * width + j % width]} * x[m * width + j];
+            const Floats w = random_floats((n + 3) * taps, 6), x = random_floats(n * (taps + 2), 7);
+            Floats y = x; // in place, as the gradient of canon is computed
+            k.convolve(3, n, taps, w.data(), n + 3, y.data(), n, y.data(), n);
+            const auto width = static_cast<std::size_t>(n), count = static_cast<std::size_t>(taps);
+            for (std::size_t j = 0; j < 3 * width; ++j) {
+                double sum = x[j];
+                for (std::size_t m = 0; m < count; ++m)
+                    sum += double{w[m * (width + 3) + j % width]} * x[m * width + j];
                 EXPECT_NEAR(y[j], sum, 2e-6 * taps) << n << ' ' << taps;
             }
         }
