@@ -142,8 +142,6 @@ private:
         Convolved(const Path& of, int layer, int g, View states)
             : path(of), convolution(rows_of(of.tensor(of.slot(layer), 2), g * of.e(), of.e())) {
             const View up = rows_of(of.tensor(of.slot(layer), 1), g * of.e(), of.e());
-            for (int k = 0; k < of.e(); ++k)
-                for (int m = 0; m < of.kernel_; ++m) weights[m][k] = convolution.row(k)[m];
             const auto dots = [&](int n, const float* x, std::ptrdiff_t stride, float* to, std::ptrdiff_t to_stride) {
                 kernels().dots(n, up.rows, up.cols, up.data, up.stride, x, stride, to, to_stride);
             };
@@ -153,16 +151,17 @@ private:
         }
         float* input(int i) { return inputs[most_kernel - 1 + i]; } // u of the i-th token
         void convolve(int i) {
-            std::fill_n(sum, convolution.rows, 0.0f);
-            kernels().convolve(1, convolution.rows, path.kernel_, weights[0], most_walk_columns,
-                               input(i - path.kernel_ + 1), most_walk_columns, sum, 0);
+            for (int k = 0; k < convolution.rows; ++k) {
+                sum[k] = 0;
+                for (int m = path.kernel_ - 1; m >= 0; --m)
+                    sum[k] += convolution.row(k)[path.kernel_ - 1 - m] * input(i - m)[k];
+            }
             kernels().silu(convolution.rows, sum, active);
             norm = 1 / std::sqrt(kernels().dot(convolution.rows, active, active) + 1e-6f);
         }
 
         const Path& path;
         View convolution;
-        float weights[most_kernel][most_walk_columns];
         float inputs[most_kernel - 1 + tokens_at_once][most_walk_columns];
         float sum[most_walk_columns], active[most_walk_columns];
         float norm; // the factor that makes w of the active ones
