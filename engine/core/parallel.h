@@ -52,7 +52,7 @@ void parallel_for(std::ptrdiff_t n, std::ptrdiff_t grain, const Body& body) {
     team(thread_count(), [&] { parallel_for(n, grain, body); });
 }
 
-// Whether threads take the indices of a loop in the ranges of share(), or one by one, which costs them more.
+// Whether the indices of a loop cost the same. Threads then take ranges of them, which is cheaper than one at a time.
 enum class Cost { equal, different };
 
 // The same on at most `slots` threads. body(i, slot) may use the scratch memory of its slot, one of 0 .. slots - 1.

@@ -99,7 +99,7 @@ private:
     struct Strip {
         Strip(View weight, int from, bool reversed) : first(from), n(std::min(strip, weight.rows - from)) {
             const auto transpose = [&](auto taps) {
-                const float* row = weight.row(first);
+                const float* row = weight.row(first); // the rows are contiguous
                 for (int c = 0; c < n; ++c, row += taps)
                     for (int m = 0; m < taps; ++m) w[reversed ? taps - 1 - m : m][c] = row[m];
             };

@@ -99,7 +99,7 @@ inline floats splat(float s) {
     return s - floats{};
 }
 // Sets sums to zero, in registers. Of an array with = {} gcc 12 makes memory, which it fills with rep stos: a sixth of
-// the time of products of pairs with k = 128 (Zen 5).
+// the time of training's products of pairs (Zen 5).
 template <int N>
 inline void clear(floats (&sums)[N]) {
 #pragma GCC unroll 32

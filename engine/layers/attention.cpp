@@ -272,8 +272,8 @@ void attention(const AttentionLayer& layer, std::span<const Part> parts, View qk
     });
     constexpr int tile = AttentionScratch::tile;
     const int tiles = (n + tile - 1) / tile, heads = layer.shape.n_heads;
-    // Later tiles see more keys. They go first, so that no thread ends with the longest alone. If each
-    // thread can have as many sequences, it takes whole ones: their rows are in its cache.
+    // Later tiles see more keys. They go first, so that no thread ends with the longest alone. If all threads
+    // can have as many sequences, each takes whole ones: their rows are in its cache.
     const bool apart = count % scratch.slots() == 0;
     const std::ptrdiff_t round = apart ? heads : count * heads; // a tile of each
     parallel_for_slots(

@@ -84,7 +84,7 @@ INSTANTIATE_TEST_SUITE_P(Sizes, PairProductsOf,
                                           testing::Values(Sizes{1, 1, 1}, Sizes{5, 33, 7}, Sizes{70, 100, 257},
                                                           Sizes{64, 64, 256}, Sizes{97, 128, 300}, Sizes{1, 128, 600},
                                                           Sizes{129, 65, 600}, Sizes{200, 300, 20},
-                                                          Sizes{600, 130, 20}),
+                                                          Sizes{600, 130, 60}),
                                           testing::Bool(), testing::Bool(), testing::Bool()));
 
 } // namespace
