@@ -73,16 +73,20 @@ inline void load_outputs(const float* y, int outputs, floats (&acc)[VECTORS]) {
     }
 }
 
-// ROWS rows of x by VECTORS vectors of a panel, from vector `first` on. Stores `outputs` outputs.
+// ROWS rows of x by VECTORS vectors, from vector `first` of a panel on; those that it lacks are of the next panel.
+// Stores `outputs` outputs.
 template <class Panel, int ROWS, int VECTORS>
-inline void panel_tile(int k, const std::byte* w, int first, const float* x, std::ptrdiff_t ldx, float* y,
-                       std::ptrdiff_t ldy, int outputs) {
+inline void panel_tile(int k, const std::byte* w, std::ptrdiff_t panel_bytes, int first, const float* x,
+                       std::ptrdiff_t ldx, float* y, std::ptrdiff_t ldy, int outputs) {
+    constexpr int panels = VECTORS > panel_vectors ? VECTORS / panel_vectors : 1;
+    constexpr int steps_ahead = Panel::ahead / Panel::bytes * Panel::depth;
     prefetch_outputs<ROWS>(y, ldy);
     alignas(64) floats acc[ROWS][VECTORS]; // a reference to it drops the reduced alignment of its type
     clear(acc);
     const auto step = [&]<int DEPTH>(int l, const std::byte* at) {
         alignas(64) floats weights[VECTORS][Panel::depth];
-        for (int v = 0; v < VECTORS; ++v) Panel::load(at, first + v, weights[v]);
+        for (int v = 0; v < VECTORS; ++v)
+            Panel::load(at + v / panel_vectors * panel_bytes, first + v % panel_vectors, weights[v]);
         for (int d = 0; d < DEPTH; ++d)
             for (int r = 0; r < ROWS; ++r) {
                 const floats value = splat(x[r * ldx + l + d]);
@@ -92,7 +96,9 @@ inline void panel_tile(int k, const std::byte* w, int first, const float* x, std
     int l = 0;
     const auto steps = [&]<int N>() { // N at once: with one or two rows, the loop overhead would cost as much as a step
         for (; l + N * Panel::depth <= k; l += N * Panel::depth, w += N * Panel::bytes) {
-            prefetch<Panel::ahead, N * Panel::bytes>(w);
+            const bool beyond = panels > 1 && l + steps_ahead >= k; // the next panels begin after the last of these
+            for (int p = 0; p < panels; ++p)
+                prefetch<Panel::ahead, N * Panel::bytes>(w + (p + (beyond ? panels - 1 : 0)) * panel_bytes);
             for (int i = 0; i < N; ++i)
                 step.template operator()<Panel::depth>(l + i * Panel::depth, w + i * Panel::bytes);
         }
@@ -110,7 +116,7 @@ inline int panel_rows(int row, int rows, int k, const std::byte* w, const float*
     constexpr int vectors = VECTORS < panel_vectors ? VECTORS : panel_vectors;
     for (; row + ROWS <= rows; row += ROWS)
         for (int first = 0; first < panel_vectors && lanes * first < outputs; first += vectors)
-            panel_tile<Panel, ROWS, vectors>(k, w, first, x + row * ldx, ldx, y + row * ldy + lanes * first, ldy,
+            panel_tile<Panel, ROWS, vectors>(k, w, 0, first, x + row * ldx, ldx, y + row * ldy + lanes * first, ldy,
                                              outputs - lanes * first);
     return row;
 }
@@ -119,7 +125,12 @@ inline int panel_rows(int row, int rows, int k, const std::byte* w, const float*
 template <class Panel>
 void panel_product(int rows, int outputs, int k, const std::byte* w, std::ptrdiff_t panel_bytes, const float* x,
                    std::ptrdiff_t ldx, float* y, std::ptrdiff_t ldy) {
-    for (int at = 0; at < outputs; at += panel_outputs, w += panel_bytes) {
+    int at = 0;
+    // A row alone takes two panels at once: the additions of one would wait for each other.
+    if (rows == 1 && panel_vectors <= 4) // more do not fit the registers
+        for (; outputs - at > panel_outputs; at += 2 * panel_outputs, w += 2 * panel_bytes)
+            panel_tile<Panel, 1, 2 * panel_vectors>(k, w, panel_bytes, 0, x, ldx, y + at, ldy, outputs - at);
+    for (; at < outputs; at += panel_outputs, w += panel_bytes) {
         const int left = outputs - at < panel_outputs ? outputs - at : panel_outputs;
         const auto take = [&]<int ROWS, int VECTORS>(int row) {
             return panel_rows<Panel, ROWS, VECTORS>(row, rows, k, w, x, ldx, y + at, ldy, left);
@@ -150,7 +161,7 @@ inline void pair_tile(int pairs, const std::byte* w, std::ptrdiff_t panel_bytes,
         __m512bh weights[vectors];
         for (int v = 0; v < vectors; ++v) {
             const std::byte* const from = w + v / panel_vectors * panel_bytes + v % panel_vectors * 64;
-            prefetch<halves_ahead, 64>(from);
+            prefetch<halves_ahead, 64>(from + (PANELS > 1 && l + halves_ahead / 128 >= pairs ? panel_bytes : 0));
             weights[v] = reinterpret_cast<__m512bh>(_mm512_loadu_si512(from));
         }
         for (int r = 0; r < ROWS; ++r) { // uses a row's pair before loading the next one: more do not fit the registers
@@ -177,8 +188,7 @@ inline int pair_rows(int row, int rows, int pairs, const std::byte* w, const std
                                    const std::uint16_t* x, std::ptrdiff_t ldx, float* y, std::ptrdiff_t ldy, bool add) {
     const int pairs = (k + 1) / 2;
     int at = 0;
-    // A row alone takes two short panels at once, such as a cache's keys: the sums of one would wait for each other.
-    if (rows == 1 && pairs <= 128)
+    if (rows == 1) // as in panel_product
         for (; outputs - at >= 2 * panel_outputs; at += 2 * panel_outputs, w += 2 * panel_bytes)
             pair_tile<1, 2>(pairs, w, panel_bytes, x, ldx, y + at, ldy, 2 * panel_outputs, add);
     for (; at < outputs; at += panel_outputs, w += panel_bytes) {
