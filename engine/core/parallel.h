@@ -35,38 +35,45 @@ void team(int most, const Body& body) {
     turn.settle(team);
 }
 
-// Calls body(i) for i in [0, n), each on some thread. body must not throw. grain: the least number of indices worth a
-// thread. Outside a team, fewer than two grains run on the calling thread.
-template <class Body>
-void parallel_for(std::ptrdiff_t n, std::ptrdiff_t grain, const Body& body) {
+// Calls body(i) for i in [0, n), each on some thread, and then() on the thread that ends the last of them. Neither may
+// throw. grain: the least number of indices worth a thread. Outside a team, fewer than two grains run on the calling
+// thread. then: its work need not be shared out, which would cost as much as short work. With it, n must be positive.
+template <class Body, class Then = detail::Nothing>
+void parallel_for(std::ptrdiff_t n, std::ptrdiff_t grain, const Body& body, const Then& then = {}) {
     if (detail::member.team != nullptr) {
-        detail::share(n, grain, [&](std::ptrdiff_t first, std::ptrdiff_t last) {
-            for (std::ptrdiff_t i = first; i < last; ++i) body(i);
-        });
+        detail::share(
+            n, grain,
+            [&](std::ptrdiff_t first, std::ptrdiff_t last) {
+                for (std::ptrdiff_t i = first; i < last; ++i) body(i);
+            },
+            then);
         return;
     }
     if (n < 2 * grain || thread_count() == 1 || detail::member.busy()) {
         for (std::ptrdiff_t i = 0; i < n; ++i) body(i);
+        if (then) then();
         return;
     }
-    team(thread_count(), [&] { parallel_for(n, grain, body); });
+    team(thread_count(), [&] { parallel_for(n, grain, body, then); });
 }
 
 // Whether the indices of a loop cost the same. Threads then take ranges of them, which is cheaper than one at a time.
 enum class Cost { equal, different };
 
 // The same on at most `slots` threads. body(i, slot) may use the scratch memory of its slot, one of 0 .. slots - 1.
-template <class Body>
-void parallel_for_slots(std::ptrdiff_t n, int slots, const Body& body, Cost cost = Cost::different) {
+template <class Body, class Then = detail::Nothing>
+void parallel_for_slots(std::ptrdiff_t n, int slots, const Body& body, Cost cost = Cost::different,
+                        const Then& then = {}) {
     if (detail::member.team != nullptr) { // the caller limits a team to this number of slots
         const auto in_slot = [&](std::ptrdiff_t i) { body(i, thread_index()); };
-        return cost == Cost::equal ? parallel_for(n, 1, in_slot) : detail::share_one_by_one(n, in_slot);
+        return cost == Cost::equal ? parallel_for(n, 1, in_slot, then) : detail::share_one_by_one(n, in_slot, then);
     }
     if (n < 2 || thread_count() == 1 || slots == 1 || detail::member.busy()) {
         for (std::ptrdiff_t i = 0; i < n; ++i) body(i, 0);
+        if (then) then();
         return;
     }
-    team(slots, [&] { parallel_for_slots(n, slots, body, cost); });
+    team(slots, [&] { parallel_for_slots(n, slots, body, cost, then); });
 }
 template <class Body>
 void parallel_for_dynamic(std::ptrdiff_t n, const Body& body) {

@@ -82,10 +82,13 @@ public:
                 return next;
         }
     }
-    // Marks n pieces as done. The last ones complete the first `target` pieces of the team. All threads write this
-    // count, so that a call costs as much as a short piece: a thread calls it once for all that it has done of a part.
-    void complete(std::uint32_t n, std::uint32_t target) {
-        if (n > 0 && completed_.fetch_add(n) + n == target && sleepers_.load() != 0) wake();
+    // Marks n pieces as done. Returns whether they complete the first `target` pieces of the team. All threads write
+    // this count, so that a call costs as much as a short piece: a thread calls it once for all that it has done of a
+    // part.
+    bool complete(std::uint32_t n, std::uint32_t target) {
+        if (n == 0 || completed_.fetch_add(n) + n != target) return false;
+        if (sleepers_.load() != 0) wake();
+        return true;
     }
     void wait(std::uint32_t target) {
         for (int i = 0; i < spins; ++i) {
@@ -206,10 +209,36 @@ private:
     Clock::time_point start_;
 };
 
-// Calls body(first, last) for pieces of [0, n), on all threads of the team. Each thread begins with its own part, the
-// same in each repetition of a loop, and then helps the others.
-template <class Body>
-void share(std::ptrdiff_t n, std::ptrdiff_t grain, const Body& body) {
+// No work after a loop.
+struct Nothing {
+    explicit operator bool() const { return false; }
+    void operator()() const {}
+};
+
+// The end of a loop of `pieces`: the thread that completes them calls then(), if it is callable, as one piece more.
+template <class Then>
+class End {
+public:
+    End(Member& self, std::ptrdiff_t pieces, const Then& then)
+        : team_(*self.team), then_(then), before_(self.target + static_cast<std::uint32_t>(pieces)) {
+        self.target = before_ + (then ? 1 : 0);
+    }
+    void complete(std::uint32_t n) const {
+        if (!team_.complete(n, before_) || !then_) return;
+        then_();
+        team_.complete(1, before_ + 1);
+    }
+
+private:
+    Team& team_;
+    const Then& then_;
+    std::uint32_t before_; // the work after the loop
+};
+
+// Calls body(first, last) for pieces of [0, n), on all threads of the team, and then() after all of them. Each thread
+// begins with its own part, the same in each repetition of a loop, and then helps the others.
+template <class Body, class Then = Nothing>
+void share(std::ptrdiff_t n, std::ptrdiff_t grain, const Body& body, const Then& then = {}) {
     constexpr std::ptrdiff_t most_pieces = 4;
     Member& self = member;
     ++self.loop;
@@ -219,7 +248,7 @@ void share(std::ptrdiff_t n, std::ptrdiff_t grain, const Body& body) {
     const std::ptrdiff_t pieces =
         std::clamp<std::ptrdiff_t>(n / (parts * std::max<std::ptrdiff_t>(grain, 1)), 1, most_pieces);
     const std::ptrdiff_t all = parts * pieces;
-    self.target += static_cast<std::uint32_t>(all);
+    const End end(self, all, then);
     {
         const Alone alone;
         for (std::ptrdiff_t i = 0; i < parts; ++i) {
@@ -233,20 +262,20 @@ void share(std::ptrdiff_t n, std::ptrdiff_t grain, const Body& body) {
                 body(n * at / all, n * (at + 1) / all);
                 ++done;
             }
-            team.complete(done, self.target);
+            end.complete(done);
         }
     }
     team.wait(self.target);
 }
 
-// Calls body(i) for i in [0, n), ascending, each on the next free thread.
-template <class Body>
-void share_one_by_one(std::ptrdiff_t n, const Body& body) {
+// The same with body(i) for i in [0, n), ascending, each on the next free thread.
+template <class Body, class Then = Nothing>
+void share_one_by_one(std::ptrdiff_t n, const Body& body, const Then& then = {}) {
     Member& self = member;
     ++self.loop;
     if (n <= 0) return;
     Team& team = *self.team;
-    self.target += static_cast<std::uint32_t>(n);
+    const End end(self, n, then);
     {
         const Alone alone;
         std::uint32_t done = 0;
@@ -256,7 +285,7 @@ void share_one_by_one(std::ptrdiff_t n, const Body& body) {
             body(static_cast<std::ptrdiff_t>(i));
             ++done;
         }
-        team.complete(done, self.target);
+        end.complete(done);
     }
     team.wait(self.target);
 }

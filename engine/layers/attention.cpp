@@ -193,9 +193,11 @@ private:
     int number_; // of the sequence in the batch
 };
 
+using Then = std::function<void()>;
+
 // For sequences with one row each.
 void decode(const AttentionLayer& layer, std::span<const Part> parts, View qkv, View states, AttentionScratch& scratch,
-            View out) {
+            View out, const Then& then) {
     const auto job = [&](std::ptrdiff_t row) {
         const int i = static_cast<int>(row);
         return PartJob(layer, parts[row], i, i, qkv, states, out);
@@ -209,7 +211,7 @@ void decode(const AttentionLayer& layer, std::span<const Part> parts, View qkv, 
             [&](std::ptrdiff_t i, int slot) {
                 job(i / kv_heads).decode(static_cast<int>(i % kv_heads), scratch, slot);
             },
-            n == 1 ? Cost::equal : Cost::different);
+            n == 1 ? Cost::equal : Cost::different, then);
         return;
     }
     parallel_for_slots(n * kv_heads, scratch.slots(), [&](std::ptrdiff_t i, int) {
@@ -226,9 +228,10 @@ void decode(const AttentionLayer& layer, std::span<const Part> parts, View qkv, 
                          static_cast<int>(std::min(at_once, group - of_group)), static_cast<int>(i % most_spans),
                          scratch, slot);
     });
-    parallel_for_slots(n * heads, scratch.slots(), [&](std::ptrdiff_t i, int slot) {
-        job(i / heads).combine(static_cast<int>(i % heads), scratch, slot);
-    });
+    parallel_for_slots(
+        n * heads, scratch.slots(),
+        [&](std::ptrdiff_t i, int slot) { job(i / heads).combine(static_cast<int>(i % heads), scratch, slot); },
+        Cost::equal, then);
 }
 
 // Running sums need the tokens in order, so each sequence has one thread. states: of all rows, or no data if the cache
@@ -251,14 +254,14 @@ void observe(const AttentionLayer& layer, std::span<const Part> parts, View norm
 } // namespace
 
 void attention(const AttentionLayer& layer, std::span<const Part> parts, View qkv, View normed,
-               AttentionScratch& scratch, View out) {
+               AttentionScratch& scratch, View out, const Then& then) {
     const LayerEncodings& encodings = layer.encodings;
     const View states = encodings.kept_floats() < encodings.state_floats()
                             ? scratch.states(qkv.rows, encodings.state_floats())
                             : View{};
     if (encodings.moments() & moment_observe) observe(layer, parts, normed, states);
     const int n = parts.front().rows; // of each sequence
-    if (n == 1) return decode(layer, parts, qkv, states, scratch, out);
+    if (n == 1) return decode(layer, parts, qkv, states, scratch, out, then);
     const auto job = [&](std::ptrdiff_t part) {
         const int i = static_cast<int>(part);
         return PartJob(layer, parts[part], i, i * n, qkv, states, out);
@@ -283,7 +286,18 @@ void attention(const AttentionLayer& layer, std::span<const Part> parts, View qk
             const int row = (tiles - 1 - static_cast<int>(i / round % tiles)) * tile;
             job(of_part / heads).gather(row, std::min(tile, n - row), static_cast<int>(of_part % heads), scratch, slot);
         },
-        apart ? Cost::equal : Cost::different);
+        apart ? Cost::equal : Cost::different, then);
+}
+
+bool heads_apart(const AttentionLayer& layer, const Part& part, const AttentionScratch& scratch) {
+    const LayerEncodings& encodings = layer.encodings;
+    if (part.rows != 1 || encodings.moments() & moment_observe || encodings.state_floats() != 0) return false;
+    return layer.shape.n_kv_heads >= 4 * scratch.slots() || layer.shape.n_kv_heads % scratch.slots() == 0;
+}
+
+void attend_heads(const AttentionLayer& layer, const Part& part, View qkv, int kv_head, AttentionScratch& scratch,
+                  int slot, View out) {
+    PartJob(layer, part, 0, 0, qkv, {}, out).decode(kv_head, scratch, slot);
 }
 
 } // namespace ordo

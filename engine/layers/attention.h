@@ -8,6 +8,8 @@
 #include "layers/kv_cache.h"
 #include "layers/program.h"
 
+#include <functional>
+
 namespace ordo {
 
 struct AttentionShape {
@@ -98,8 +100,14 @@ private:
 // query attends to all of them, or to window / 2 on each side.
 // Cross-attention has shape.cross and no encodings: qkv [n, n_heads * d_head] holds queries alone, and normed has no
 // data.
+// then: called on one thread after out is complete.
 void attention(const AttentionLayer& layer, std::span<const Part> parts, View qkv, View normed,
-               AttentionScratch& scratch, View out);
+               AttentionScratch& scratch, View out, const std::function<void()>& then = {});
+// Parts of attention() for a single row, each of the query heads of one key/value head. They are independent of each
+// other. Not for encodings that observe.
+bool heads_apart(const AttentionLayer& layer, const Part& part, const AttentionScratch& scratch);
+void attend_heads(const AttentionLayer& layer, const Part& part, View qkv, int kv_head, AttentionScratch& scratch,
+                  int slot, View out);
 
 // ---- Backward -------------------------------------------------------------------------------
 

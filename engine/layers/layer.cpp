@@ -7,53 +7,126 @@
 #include "ops/norm.h"
 #include "ops/softmax.h"
 
+#include <functional>
+
 namespace ordo {
 namespace {
 
+using Then = std::function<void()>;
+
+// Some outputs of a row at a time, and their activation.
+class ActivatedStrips final : public Units {
+public:
+    ActivatedStrips(const LayerPlan& plan, View in, View out)
+        : plan_(plan), in_(in), out_(out), strip_(outputs_at_once(out.cols)) {}
+
+    int count() const override { return (out_.cols + strip_ - 1) / strip_; }
+    std::array<Range, 3> outputs(int unit) const override {
+        const Range own = of(unit);
+        return {own, {out_.cols + own.first, plan_.gated ? own.count : 0}, {}};
+    }
+    void go_on(int unit, int) const override {
+        const auto [first, count] = of(unit);
+        const View x = cols_of(in_, first, count), y = cols_of(out_, first, count);
+        if (plan_.gated)
+            activate_gated(plan_.activation, x, cols_of(in_, out_.cols + first, count), y);
+        else
+            activate(plan_.activation, x, y);
+    }
+
+private:
+    Range of(int unit) const { return {unit * strip_, std::min(strip_, out_.cols - unit * strip_)}; }
+
+    const LayerPlan& plan_;
+    View in_, out_;
+    int strip_;
+};
+
+// The queries, keys and values of a key/value head, their norms, and their attention.
+class AttendedHeads final : public Units {
+public:
+    // norms: of queries and of keys, one for each head; null: none
+    AttendedHeads(const AttentionLayer& layer, const NormWeights* norms, float norm_eps, const Part& part, View qkv,
+                  AttentionScratch& scratch, View out)
+        : layer_(layer), norms_(norms), norm_eps_(norm_eps), part_(part), qkv_(qkv), scratch_(scratch), out_(out) {}
+
+    int count() const override { return layer_.shape.n_kv_heads; }
+    std::array<Range, 3> outputs(int unit) const override {
+        const int width = layer_.shape.d_head, queries = out_.cols / count(), k = out_.cols + unit * width;
+        return {Range{unit * queries, queries}, {k, width}, {k + count() * width, width}};
+    }
+    void go_on(int unit, int slot) const override {
+        const auto own = outputs(unit);
+        for (int i = 0; norms_ && i < 2; ++i) {
+            const View heads = view(qkv_.data + own[i].first, own[i].count / layer_.shape.d_head, layer_.shape.d_head);
+            rms_norm(heads, norms_[i].weight, norm_eps_, heads);
+        }
+        attend_heads(layer_, part_, qkv_, unit, scratch_, slot, out_);
+    }
+
+private:
+    const AttentionLayer layer_;
+    const NormWeights* norms_;
+    float norm_eps_;
+    const Part& part_;
+    View qkv_;
+    AttentionScratch& scratch_;
+    View out_;
+};
+
+// The steps of one stage.
 class Forward {
 public:
-    Forward(const Layer& layer, const PassRows& in, std::span<const View> values, const LayerScratch& scratch,
-            const Dropout& dropout)
-        : layer_(layer), in_(in), values_(values), scratch_(scratch), dropout_(dropout), rows_(row_count(in, values)) {}
+    Forward(const Stage& stage, const PassRows& in, const LayerScratch& scratch, const Dropout& dropout)
+        : layer_(stage.layer), in_(in), values_(stage.values), scratch_(scratch), dropout_(dropout),
+          rows_(row_count(in, values_)) {}
 
-    // Threads hand a single row to each other. One thread runs consecutive steps that do not divide a row, which saves
-    // hand-overs.
-    void run(std::span<const Step> steps) {
-        while (!steps.empty()) {
-            const auto end = std::find_if(steps.begin(), steps.end(), [&](const Step& s) { return !whole_rows(s.op); });
-            const auto whole = rows_ == 1 ? static_cast<std::size_t>(end - steps.begin()) : 0;
-            if (whole == 0)
-                run(steps.front());
-            else
-                parallel_for(1, 1, [&](std::ptrdiff_t) {
-                    for (const Step& step : steps.first(whole)) run(step);
-                });
-            steps = steps.subspan(std::max<std::size_t>(whole, 1));
+    // Whether a linear step converts its rows.
+    bool converts(const Step& step) const { return converts_rows(linear_of(step), rounding()); }
+    void convert(const Step& step) const { convert_rows(value(step.in), linear_of(step), *scratch_.rows, rounding()); }
+    // The number of steps after a linear one in which a thread that has computed some of its outputs can go on with
+    // them. Here the steps of a slot share its memory.
+    std::size_t joins(const Step& product, std::span<const Step> next) const {
+        if (next.empty() || !has_units(linear_of(product))) return 0;
+        const LayerPlan& plan = layer_.program.plan;
+        if (next[0].op == Op::activate) return !plan.gated || value(next[0].out).cols % panel_outputs == 0 ? 1 : 0;
+        const std::size_t norm = next[0].op == Op::qk_norm && plan.qk_norm == QkNorm::head ? 1 : 0;
+        const bool attends = next.size() > norm && next[norm].op == Op::attention &&
+                             layer_.program.sizes.d_head % panel_outputs == 0 &&
+                             heads_apart(layer_.attention(next[norm]), in_.parts.front(), *scratch_.attention);
+        return attends ? norm + 1 : 0;
+    }
+    void run_joined(const Step& product, std::span<const Step> next, bool converted, const Then& then) const {
+        const View in = value(product.in), middle = value(product.out), out = value(next.back().out);
+        const auto by = [&](const Units& units) {
+            linear_by_units(in, linear_of(product), *scratch_.rows, middle, rounding(), converted, units,
+                            scratch_.attention->slots(), then);
+        };
+        const LayerPlan& plan = layer_.program.plan;
+        if (next[0].op == Op::activate) return by(ActivatedStrips(plan, middle, out));
+        const NormWeights* const norms = next[0].op == Op::qk_norm ? &norm_of(next[0].weight) : nullptr;
+        by(AttendedHeads(layer_.attention(next.back()), norms, plan.norm_eps, in_.parts.front(), middle,
+                         *scratch_.attention, out));
+    }
+    // converted: whether its rows are converted already. then: called on one thread after the step.
+    void run(const Step& step, bool converted = false, const Then& then = {}) const {
+        const View in = value(step.in), out = value(step.out);
+        switch (step.op) {
+        case Op::linear:
+            return linear(in, linear_of(step), *scratch_.rows, out, rounding(), converted, then);
+        case Op::attention:
+            return attention(layer_.attention(step), in_.parts, in, value(step.other), *scratch_.attention, out, then);
+        case Op::cross:
+            return attention(layer_.cross_attention(), in_.parts, in, {}, *scratch_.attention, out, then);
+        default:
+            run(step, in, out);
+            if (then) parallel_for(1, 1, [&](std::ptrdiff_t) { then(); });
         }
     }
 
 private:
-    // Whether a step does not divide a row, and may run within a loop. Not with dropout, which every thread counts.
-    bool whole_rows(Op op) const {
-        switch (op) {
-        case Op::lookup:
-        case Op::norm:
-        case Op::bias:
-        case Op::clip:
-        case Op::qk_norm:
-        case Op::activate:
-        case Op::gate:
-        case Op::scale:
-            return true;
-        case Op::add:
-            return dropout_.rate == 0;
-        default:
-            return false;
-        }
-    }
-    void run(const Step& step) {
+    void run(const Step& step, View in, View out) const {
         const LayerPlan& plan = layer_.program.plan;
-        const View in = value(step.in), out = value(step.out);
         switch (step.op) {
         case Op::lookup:
             return embed_tokens(in_.tokens, linear_of(step).weight, step.factor, out);
@@ -66,10 +139,6 @@ private:
             const NormWeights& w = norm_of(step.weight);
             return norm(plan.norm, in, w.weight, w.bias, plan.norm_eps, out);
         }
-        case Op::linear:
-            // Rounding matters most in the head: there it would cause half of the loss of bf16 against the same weights
-            // in f32.
-            return linear(in, linear_of(step), *scratch_.rows, out, at_end() ? Bf16Rows::floats : Bf16Rows::rounded);
         case Op::bias: {
             const View& bias = layer_.weights.vectors[step.weight];
             return add_to_rows(bias, cols_of(out, step.first, bias.cols));
@@ -78,10 +147,6 @@ private:
             return clip(plan.qkv_clip, in, out);
         case Op::qk_norm:
             return qk_norm(step, in, out);
-        case Op::attention:
-            return attention(layer_.attention(step), in_.parts, in, value(step.other), *scratch_.attention, out);
-        case Op::cross:
-            return attention(layer_.cross_attention(), in_.parts, in, {}, *scratch_.attention, out);
         case Op::activate:
             return plan.gated ? activate_gated(plan.activation, in, out) : activate(plan.activation, in, out);
         case Op::gate:
@@ -95,7 +160,7 @@ private:
                            out);
         case Op::add: {
             const View branch = value(step.other);
-            if (dropout_.rate > 0) dropout_(branch, dropout_site(layer_.index, added_++));
+            if (dropout_.rate > 0) dropout_(branch, dropout_site(layer_.index, branches_before(step)));
             copy(in, out);
             return add(branch, out);
         }
@@ -104,11 +169,19 @@ private:
         case Op::soft_cap:
             copy(in, out);
             return soft_cap(step.factor, out);
+        default: // of run()
+            return;
         }
     }
 
     View value(int i) const { return rows_of(values_[i], 0, rows_); }
-    bool at_end() const { return layer_.embedding != nullptr; } // of the stack
+    // Rounding matters most in the head: there it would cause half of the loss of bf16 against the same weights in f32.
+    Bf16Rows rounding() const { return layer_.embedding != nullptr ? Bf16Rows::floats : Bf16Rows::rounded; }
+    int branches_before(const Step& step) const {
+        const std::vector<Step>& steps = layer_.program.steps;
+        return static_cast<int>(
+            std::count_if(steps.data(), &step, [](const Step& before) { return before.op == Op::add; }));
+    }
     const Linear& linear_of(const Step& step) const { return layer_.weights.linears[step.weight]; }
     const NormWeights& norm_of(int i) const { return layer_.weights.norms[i]; }
 
@@ -163,8 +236,58 @@ private:
     std::span<const View> values_;
     const LayerScratch& scratch_;
     const Dropout& dropout_;
-    int rows_, added_ = 0;
+    int rows_;
 };
+
+// A step in a chain of stages, or the end.
+class Cursor {
+public:
+    explicit Cursor(std::span<const Stage> stages) : stages_(stages) { enter(); }
+
+    bool done() const { return stages_.empty(); }
+    const Stage& stage() const { return stages_.front(); }
+    const Step& step() const { return steps_.front(); }
+    void advance() {
+        steps_ = steps_.subspan(1);
+        if (!steps_.empty()) return;
+        stages_ = stages_.subspan(1);
+        enter();
+    }
+    std::span<const Step> stage_steps() const { return steps_; } // from this one on
+    bool operator==(const Cursor& other) const {
+        return stages_.size() == other.stages_.size() && steps_.size() == other.steps_.size();
+    }
+
+private:
+    void enter() {
+        for (; !done(); stages_ = stages_.subspan(1)) {
+            steps_ = stage().steps.of(stage().layer.program);
+            if (!steps_.empty()) return;
+        }
+    }
+
+    std::span<const Stage> stages_;
+    std::span<const Step> steps_ = {}; // of the first stage
+};
+
+// Whether a step does not divide a row, and may run within a loop. Not with dropout, which starts loops of its own.
+bool whole_rows(Op op, const Dropout& dropout) {
+    switch (op) {
+    case Op::lookup:
+    case Op::norm:
+    case Op::bias:
+    case Op::clip:
+    case Op::qk_norm:
+    case Op::activate:
+    case Op::gate:
+    case Op::scale:
+        return true;
+    case Op::add:
+        return dropout.rate == 0;
+    default:
+        return false;
+    }
+}
 
 } // namespace
 
@@ -184,10 +307,40 @@ void Dropout::operator()(View x, int site) const {
     });
 }
 
-void forward(const Layer& layer, const PassRows& in, std::span<const View> values, const LayerScratch& scratch,
-             const Dropout& dropout, const Steps& steps) {
-    Forward run(layer, in, values, scratch, dropout);
-    run.run(steps.of(layer.program));
+void forward(std::span<const Stage> stages, const PassRows& in, const LayerScratch& scratch, const Dropout& dropout) {
+    const auto of = [&](const Cursor& at) { return Forward(at.stage(), in, scratch, dropout); };
+    Cursor at(stages);
+    if (at.done()) return;
+    if (row_count(in, at.stage().values) != 1) {
+        for (; !at.done(); at.advance()) of(at).run(at.step());
+        return;
+    }
+    // Threads hand a single row to each other. The thread that ends a step which divides the row runs the following
+    // steps that do not, which saves hand-overs.
+    const auto whole = [&] { return !at.done() && whole_rows(at.step().op, dropout); };
+    for (bool converted = false; !at.done();) {
+        const Cursor first = at;
+        const bool divides = !whole();
+        if (divides) at.advance();
+        const std::span<const Step> next = first.stage_steps().subspan(divides ? 1 : 0);
+        const std::size_t joined = divides && first.step().op == Op::linear ? of(first).joins(first.step(), next) : 0;
+        for (std::size_t i = 0; i < joined; ++i) at.advance();
+        const Cursor second = at;
+        while (whole()) at.advance();
+        const bool converts = !at.done() && at.step().op == Op::linear && of(at).converts(at.step());
+        const auto rest = [&] {
+            for (Cursor each = second; each != at; each.advance()) of(each).run(each.step());
+            if (converts) of(at).convert(at.step());
+        };
+        const Then then = converts || second != at ? Then(std::ref(rest)) : Then();
+        if (!divides)
+            parallel_for(1, 1, [&](std::ptrdiff_t) { rest(); });
+        else if (joined > 0)
+            of(first).run_joined(first.step(), next.first(joined), converted, then);
+        else
+            of(first).run(first.step(), converted, then);
+        converted = converts;
+    }
 }
 
 const LayerEncodings& Layer::no_encodings() {

@@ -120,10 +120,19 @@ struct Steps {
     }
 };
 
-// values: memory for each of the program's values, with as many rows as the sequences (see attention()). The first
-// holds the input. Where others of its slot share its memory, they are computed in place.
-void forward(const Layer& layer, const PassRows& in, std::span<const View> values, const LayerScratch& scratch,
-             const Dropout& dropout = {}, const Steps& steps = {});
+// A program of a stack. values: memory for each of its values, with as many rows as the sequences (see attention()).
+// The first holds the input. Where others of its slot share its memory, they are computed in place.
+struct Stage {
+    Layer layer;
+    std::span<const View> values;
+    Steps steps = {};
+};
+// Runs stages one after the other. The caller sees to it that each finds its input in its first value.
+void forward(std::span<const Stage> stages, const PassRows& in, const LayerScratch& scratch,
+             const Dropout& dropout = {});
+inline void forward(const Stage& stage, const PassRows& in, const LayerScratch& scratch, const Dropout& dropout = {}) {
+    forward(std::span(&stage, 1), in, scratch, dropout);
+}
 
 // Computes the keys and values of an encoder's output `encoded` [n, d], and stores them in the layer's place in
 // `memory`. kv: working memory [n, 2 kv_width].

@@ -13,23 +13,29 @@ namespace ordo {
 namespace {
 
 constexpr int elements_per_thread = 32768; // below this a thread costs more than it saves
+constexpr std::ptrdiff_t cache_line = 64;
 
 void add_bias(View bias, View y) {
     const Kernels& k = kernels();
     for (int i = 0; i < y.rows; ++i) k.add(y.cols, bias.data, y.row(i));
 }
 
-// Calls body(first, count) for every strip of outputs. One thread computes an output in a fixed order, so that the bits
-// are the same for any number of threads.
+using Then = std::function<void()>;
+
+// Calls body(first, count) for every strip of outputs, and then(). One thread computes an output in a fixed order, so
+// that the bits are the same for any number of threads.
 template <class Body>
-void for_outputs(int outputs, int strip, std::int64_t work, const Body& body) {
+void for_outputs(int outputs, int strip, std::int64_t work, const Body& body, const Then& then) {
     const int strips = (outputs + strip - 1) / strip;
     const std::int64_t grain =
         std::max<std::int64_t>(1, elements_per_thread / std::max<std::int64_t>(1, work / strips));
-    parallel_for(strips, grain, [&](std::ptrdiff_t i) {
-        const int first = static_cast<int>(i) * strip;
-        body(first, std::min(strip, outputs - first));
-    });
+    parallel_for(
+        strips, grain,
+        [&](std::ptrdiff_t i) {
+            const int first = static_cast<int>(i) * strip;
+            body(first, std::min(strip, outputs - first));
+        },
+        then);
 }
 
 QuantProduct quant_product(const Kernels& k, WeightType type) {
@@ -66,50 +72,76 @@ QuantProduct quant_product(const Kernels& k, WeightType type) {
     return nullptr;
 }
 
-// The outputs that a thread computes at once: two panels, which suit tiles best, unless threads would be idle.
-int outputs_at_once(int outputs) {
-    const int two = 2 * panel_outputs;
-    return outputs < two * thread_count() ? panel_outputs : two;
+bool rounds(const Matrix& weight, Bf16Rows rows) {
+    return weight.type() == WeightType::bf16 && rows == Bf16Rows::rounded && kernels().product_bf16_pairs != nullptr;
 }
 
-// bias(first, count) adds the bias, if any, to finished outputs.
-template <class Bias>
-void quantised_product(View x, const Matrix& weight, RowScratch& scratch, View y, const Bias& bias) {
-    const QuantRows rows = scratch.quantise(x);
-    for (const Matrix::Band& band : weight.bands()) {
-        const QuantProduct product = quant_product(kernels(), band.type);
-        for_outputs(band.rows, outputs_at_once(band.rows), std::int64_t{x.rows} * x.cols * band.rows,
-                    [&](int first, int count) {
-                        product(x.rows, count, x.cols, band.panel(first / panel_outputs), band.panel_bytes, rows,
-                                y.data + band.first + first, y.stride);
-                        bias(band.first + first, count);
-                    });
+// Computes some outputs of a packed matrix, for rows that convert_rows() has converted.
+class Outputs {
+public:
+    Outputs(View x, const Linear& w, RowScratch& scratch, View y, Bf16Rows rows)
+        : x_(x), w_(w), y_(y), pairs_(rounds(w.weight, rows) ? scratch.bf16() : nullptr) {
+        if (quantised(w.weight.type())) quantised_ = scratch.quantised(x);
+        if (x.rows == 1) fetch_row();
     }
-}
 
-template <class Bias>
-void float_product(View x, const Matrix& weight, RowScratch& scratch, View y, Bf16Rows bf16_rows, const Bias& bias) {
-    const Kernels& k = kernels();
-    const Matrix::Band& band = weight.only_band();
-    const std::int64_t work = std::int64_t{x.rows} * x.cols * y.cols;
-    if (band.type == WeightType::bf16 && bf16_rows == Bf16Rows::rounded && k.product_bf16_pairs != nullptr) {
-        const std::uint16_t* const rows = scratch.round_to_bf16(x);
-        for_outputs(y.cols, outputs_at_once(y.cols), work, [&](int first, int count) {
-            k.product_bf16_pairs(x.rows, count, x.cols, band.panel(first / panel_outputs), band.panel_bytes, rows,
-                                 RowScratch::pair_stride(x.cols), y.data + first, y.stride, false);
-            bias(first, count);
-        });
-        return;
+    // Of one band, from a panel on.
+    void operator()(const Matrix::Band& band, int first, int count) const {
+        const Kernels& k = kernels();
+        const std::byte* const panels = band.panel(first / panel_outputs);
+        float* const y = y_.data + band.first + first;
+        if (const QuantProduct product = quant_product(k, band.type))
+            product(x_.rows, count, x_.cols, panels, band.panel_bytes, quantised_, y, y_.stride);
+        else if (pairs_)
+            k.product_bf16_pairs(x_.rows, count, x_.cols, panels, band.panel_bytes, pairs_,
+                                 RowScratch::pair_stride(x_.cols), y, y_.stride, false);
+        else
+            float_product(k, band.type)(x_.rows, count, x_.cols, panels, band.panel_bytes, x_.data, x_.stride, y,
+                                        y_.stride);
+        const int at = band.first + first;
+        if (w_.bias.data != nullptr) add_bias(cols_of(w_.bias, at, count), cols_of(y_, at, count));
     }
-    const PanelProduct product = band.type == WeightType::f32   ? k.product_f32
-                                 : band.type == WeightType::f16 ? k.product_f16
-                                                                : k.product_bf16;
-    for_outputs(y.cols, outputs_at_once(y.cols), work, [&](int first, int count) {
-        product(x.rows, count, x.cols, band.panel(first / panel_outputs), band.panel_bytes, x.data, x.stride,
-                y.data + first, y.stride);
-        bias(first, count);
-    });
-}
+    // Of all bands.
+    void operator()(Range of) const {
+        for (const Matrix::Band& band : w_.weight.bands()) {
+            const int first = std::max(of.first - band.first, 0);
+            const int last = std::min(of.first + of.count - band.first, band.rows);
+            if (first < last) (*this)(band, first, last - first);
+        }
+    }
+
+private:
+    // Fetches a row that another thread has written. Products would wait for each of its lines in turn.
+    void fetch_row() const {
+        const auto* const p = quantised_.values ? reinterpret_cast<const char*>(quantised_.values)
+                              : pairs_          ? reinterpret_cast<const char*>(pairs_)
+                                                : reinterpret_cast<const char*>(x_.data);
+        const std::ptrdiff_t bytes = quantised_.values ? 3 * x_.cols / 2 : pairs_ ? 2 * x_.cols : 4 * x_.cols;
+        for (std::ptrdiff_t i = 0; i < bytes; i += cache_line) __builtin_prefetch(p + i);
+    }
+    static PanelProduct float_product(const Kernels& k, WeightType type) {
+        return type == WeightType::f32 ? k.product_f32 : type == WeightType::f16 ? k.product_f16 : k.product_bf16;
+    }
+
+    View x_;
+    const Linear& w_;
+    View y_;
+    QuantRows quantised_ = {};
+    const std::uint16_t* pairs_;
+};
+
+// Quantised rows: [rows, cols] values, then a scale and two sums for each 32 of them: 1.375 bytes for each number.
+struct QuantMemory {
+    QuantMemory(std::byte* memory, View x)
+        : blocks(x.cols / quant_block), values(reinterpret_cast<signed char*>(memory)),
+          scales(reinterpret_cast<float*>(values + blocks * x.rows * quant_block)),
+          sums(reinterpret_cast<int*>(scales + blocks * x.rows)), first_sums(sums + blocks * x.rows) {}
+
+    std::ptrdiff_t blocks; // of a row
+    signed char* values;
+    float* scales;
+    int *sums, *first_sums;
+};
 
 // Weights in rows. BLAS results depend on the number of rows of x, so matrices that do not fill a panel avoid it,
 // unless training multiplies pairs.
@@ -126,24 +158,25 @@ void row_product(View x, View weight, RowScratch& scratch, View y) {
 
 } // namespace
 
-// Quantised: [rows, cols] values, then a scale and two sums for each 32 of them: 1.375 bytes for each number.
 RowScratch::RowScratch(int rows, int cols)
     : memory_(sizeof(std::uint16_t) * static_cast<std::size_t>(rows) * static_cast<std::size_t>(pair_stride(cols))) {}
 
 QuantRows RowScratch::quantise(View x) {
     const Kernels& k = kernels();
-    const std::ptrdiff_t blocks = x.cols / quant_block, all = blocks * x.rows;
-    auto* const values = reinterpret_cast<signed char*>(memory_.data());
-    auto* const scales = reinterpret_cast<float*>(values + all * quant_block);
-    int *const sums = reinterpret_cast<int*>(scales + all), *const first_sums = sums + all;
+    const QuantMemory to(memory_.data(), x);
     parallel_for(x.rows, std::max(1, elements_per_thread / x.cols), [&](std::ptrdiff_t i) {
-        k.quantise_row(x.cols, x.row(static_cast<int>(i)), values + i * x.cols, scales + i * blocks, sums + i * blocks,
-                       first_sums + i * blocks);
+        k.quantise_row(x.cols, x.row(static_cast<int>(i)), to.values + i * x.cols, to.scales + i * to.blocks,
+                       to.sums + i * to.blocks, to.first_sums + i * to.blocks);
     });
-    return {values, scales, sums, first_sums, x.cols};
+    return quantised(x);
 }
 
-const std::uint16_t* RowScratch::round_to_bf16(View x) {
+QuantRows RowScratch::quantised(View x) {
+    const QuantMemory at(memory_.data(), x);
+    return {at.values, at.scales, at.sums, at.first_sums, x.cols};
+}
+
+void RowScratch::round_to_bf16(View x) {
     const Kernels& k = kernels();
     auto* const values = reinterpret_cast<std::uint16_t*>(memory_.data());
     const std::ptrdiff_t stride = pair_stride(x.cols);
@@ -152,7 +185,6 @@ const std::uint16_t* RowScratch::round_to_bf16(View x) {
         k.round_to_bf16(x.cols, x.row(static_cast<int>(i)), row);
         if (x.cols % 2 != 0) row[x.cols] = 0;
     });
-    return values;
 }
 
 void RowScratch::use_pairs() {
@@ -169,22 +201,57 @@ void RowScratch::product(View a, Transpose ta, View b, Transpose tb, View c, flo
         gemm(a, ta, b, tb, c, beta);
 }
 
-void linear(View x, const Linear& w, RowScratch& scratch, View y, Bf16Rows bf16_rows) {
+bool converts_rows(const Linear& w, Bf16Rows rows) {
+    return w.weight.packed() && (quantised(w.weight.type()) || rounds(w.weight, rows));
+}
+void convert_rows(View x, const Linear& w, RowScratch& scratch, Bf16Rows rows) {
+    if (!converts_rows(w, rows)) return;
+    quantised(w.weight.type()) ? static_cast<void>(scratch.quantise(x)) : scratch.round_to_bf16(x);
+}
+
+void linear(View x, const Linear& w, RowScratch& scratch, View y, Bf16Rows rows, bool converted, const Then& then) {
     const Matrix& weight = w.weight;
-    const auto bias = [&](int first, int count) {
-        if (w.bias.data != nullptr) add_bias(cols_of(w.bias, first, count), cols_of(y, first, count));
-    };
     if (!weight.packed()) {
         row_product(x, weight.view(), scratch, y);
         if (w.bias.data != nullptr)
             parallel_for(y.rows, std::max(1, 16384 / y.cols),
                          [&](std::ptrdiff_t i) { add_bias(w.bias, rows_of(y, static_cast<int>(i), 1)); });
+        if (then) parallel_for(1, 1, [&](std::ptrdiff_t) { then(); });
         return;
     }
-    if (quantised(weight.type()))
-        quantised_product(x, weight, scratch, y, bias);
-    else
-        float_product(x, weight, scratch, y, bf16_rows, bias);
+    if (!converted) convert_rows(x, w, scratch, rows);
+    const Outputs outputs(x, w, scratch, y, rows);
+    for (const Matrix::Band& band : weight.bands())
+        for_outputs(
+            band.rows, outputs_at_once(band.rows), std::int64_t{x.rows} * x.cols * band.rows,
+            [&](int first, int count) { outputs(band, first, count); },
+            &band == &weight.bands().back() ? then : Then());
+}
+
+int outputs_at_once(int outputs) {
+    const int two = 2 * panel_outputs;
+    return outputs < two * thread_count() ? panel_outputs : two;
+}
+
+bool has_units(const Linear& w) {
+    constexpr std::uint64_t most_bytes = 3 << 18;
+    const auto bands = w.weight.bands();
+    return !bands.empty() && w.weight.bytes() <= most_bytes &&
+           std::all_of(bands.begin(), bands.end(), [](const auto& band) { return band.first % panel_outputs == 0; });
+}
+
+void linear_by_units(View x, const Linear& w, RowScratch& scratch, View y, Bf16Rows rows, bool converted,
+                     const Units& units, int slots, const Then& then) {
+    if (!converted) convert_rows(x, w, scratch, rows);
+    const Outputs outputs(x, w, scratch, y, rows);
+    parallel_for_slots(
+        units.count(), slots,
+        [&](std::ptrdiff_t i, int slot) {
+            const int unit = static_cast<int>(i);
+            for (const Range& range : units.outputs(unit)) outputs(range);
+            units.go_on(unit, slot);
+        },
+        Cost::equal, then);
 }
 
 void linear_backward(View dy, View x, const Linear& w, RowScratch& scratch, View dx, bool accumulate,

@@ -5,6 +5,8 @@
 #include "layers/matrix.h"
 #include "ops/pair_products.h"
 
+#include <array>
+#include <functional>
 #include <optional>
 
 namespace ordo {
@@ -24,8 +26,10 @@ public:
 
     // x [n, k], k a multiple of 32, in blocks of 32 with one scale each.
     QuantRows quantise(View x);
+    QuantRows quantised(View x); // the place of x after quantise()
     // x [n, k] as bf16, if the kernels support it; rows are pair_stride(k) apart.
-    const std::uint16_t* round_to_bf16(View x);
+    void round_to_bf16(View x);
+    const std::uint16_t* bf16() const { return reinterpret_cast<const std::uint16_t*>(memory_.data()); }
     static std::ptrdiff_t pair_stride(int k) { return 2 * std::ptrdiff_t{row_distance((k + 1) / 2)}; }
 
     // Products of many f32 rows, for training: as gemm(), or by pairs of bf16 after use_pairs(). Throws Error(usage) if
@@ -45,7 +49,36 @@ enum class Bf16Rows { rounded, floats };
 // y [n, m] = x [n, k] * weight^T + bias. A row of y has the same bits whatever other rows x has. The exception is
 // trained matrices, with unpacked weights of 32 rows or more, which use scratch.product(). If the weights are quantised
 // or bf16, scratch must hold n rows of k.
-void linear(View x, const Linear& w, RowScratch& scratch, View y, Bf16Rows rows = Bf16Rows::rounded);
+//
+// converted: whether scratch holds x already, by convert_rows(). then: called on one thread after y is complete.
+void linear(View x, const Linear& w, RowScratch& scratch, View y, Bf16Rows rows = Bf16Rows::rounded,
+            bool converted = false, const std::function<void()>& then = {});
+// Whether linear() with this matrix rounds or quantises its rows, and that alone.
+bool converts_rows(const Linear& w, Bf16Rows rows);
+void convert_rows(View x, const Linear& w, RowScratch& scratch, Bf16Rows rows);
+
+// Outputs of a product in units: the thread that has computed a unit's outputs goes on with them. Threads then wait
+// for each other once less, and find the outputs in their own cache.
+struct Range {
+    int first, count;
+};
+class Units {
+public:
+    virtual int count() const = 0;
+    virtual std::array<Range, 3> outputs(int unit) const = 0; // each from a panel on
+    virtual void go_on(int unit, int slot) const = 0;
+
+protected:
+    ~Units() = default;
+};
+// The outputs that a thread computes at once: two panels, which suit tiles best, unless threads would be idle.
+int outputs_at_once(int outputs);
+// Whether the weights should be multiplied by units: those in panels whose bands begin at multiples of panel_outputs,
+// and which are small. For others, reading the memory in order is worth more.
+bool has_units(const Linear& w);
+// The same as linear(), by units on at most `slots` threads.
+void linear_by_units(View x, const Linear& w, RowScratch& scratch, View y, Bf16Rows rows, bool converted,
+                     const Units& units, int slots, const std::function<void()>& then);
 
 struct LinearGradient {
     View weight, bias; // in the shapes of a Linear; no data: none

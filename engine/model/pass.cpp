@@ -71,6 +71,21 @@ Pass::Pass(const Stack& model, std::shared_ptr<const ModelEncodings> encodings, 
                          static_cast<std::size_t>(sizes.rows) * static_cast<std::size_t>(passing));
     if (model.weights.convert_rows()) rows_scratch_ = RowScratch(sizes.rows, widest_input(model));
     experts_ = ExpertScratch(program.layers, sizes.rows);
+    make_stages();
+}
+
+void Pass::make_stages() {
+    stages_.clear();
+    stages_.push_back(enter());
+    for (int i = 0; i < model_->program.n_layers(); ++i) stages_.push_back(layer(i));
+    stages_.push_back(stage(model_->program.finish, model_->weights.finish, finish_));
+    stages_.push_back(stage(model_->program.head, model_->weights.head, head_, {0, model_->program.head.logits + 1}));
+}
+
+void Pass::use(std::shared_ptr<const ModelEncodings> encodings) {
+    if (encodings == encodings_) return;
+    encodings_ = std::move(encodings);
+    make_stages();
 }
 
 std::uint64_t Pass::bytes(const Stack& model, const PassSizes& sizes) {
@@ -81,15 +96,18 @@ void Pass::not_finite(const std::string& what) const {
     fail(ErrorCode::model, model_->where, ": ", what, " yields values that are not finite");
 }
 
-void Pass::enter(const PassRows& in) {
-    ordo::forward(Layer::outside(model_->program.enter, model_->weights.enter, *encodings_), in, enter_, scratch());
+Stage Pass::stage(const Program& program, const LayerWeights& weights, std::span<const View> values,
+                  const Steps& steps) const {
+    return {Layer::outside(program, weights, *encodings_), values, steps};
 }
-
-void Pass::layer(int i, const PassRows& in, const Watch* watch) {
+Stage Pass::enter() const {
+    return stage(model_->program.enter, model_->weights.enter, enter_);
+}
+Stage Pass::layer(int i, const Watch* watch) const {
     const auto at = static_cast<std::size_t>(i);
     if (watch && !watch->weights && !watch->scores) watch = nullptr;
-    ordo::forward({model_->program.layer(i), model_->weights.layers[at], encodings_->layer(i), i, watch}, in,
-                  layers_[at % layers_.size()], scratch());
+    return {{model_->program.layer(i), model_->weights.layers[at], encodings_->layer(i), i, watch},
+            layers_[at % layers_.size()]};
 }
 
 template <class Body>
@@ -104,72 +122,84 @@ void Pass::run(const Body& body) {
     took_ += seconds_since(start);
 }
 
-void Pass::begin(int rows) {
+View Pass::begin(const PassRows& in) {
+    const auto rows = static_cast<int>(in.tokens.size());
     if (rows != rows_)
         pace_ = {};
     else if (took_ > 0)
         pace_.add(took_);
     rows_ = rows;
     took_ = 0;
+    return rows_of(enter_.back(), 0, rows);
 }
 
 View Pass::forward(const PassRows& in, const Watch* watch) {
-    const int n_layers = model_->blueprint.n_layers;
-    const View rows = rows_of(enter_.back(), 0, static_cast<int>(in.tokens.size()));
-    begin(rows.rows);
-    if (watch) {
+    const View rows = begin(in);
+    if (watch)
         watched(in, rows, *watch);
-    } else {
-        run([&] {
-            enter(in);
-            for (int i = 0; i < n_layers; ++i) layer(i, in, nullptr);
-        });
-    }
-    if (all_finite(rows)) return rows;
-    // Values that are not finite stay so through the layers. A second pass finds the layer that produced them.
-    enter(in);
-    if (!all_finite(rows)) not_finite("the embedding");
-    for (int i = 0; i < n_layers; ++i) {
-        layer(i, in, nullptr);
-        if (!all_finite(rows)) not_finite("layer " + std::to_string(i));
-    }
+    else
+        run([&] { ordo::forward(std::span(stages_).first(stages_.size() - 2), in, scratch()); });
+    expect_finite(in, rows);
     return rows;
 }
 
 void Pass::watched(const PassRows& in, View rows, const Watch& watch) {
-    enter(in);
+    ordo::forward(enter(), in, scratch());
     if (watch.states) watch.states(-1, in.parts.front().first, rows);
     for (int i = 0; i < model_->blueprint.n_layers; ++i) {
-        run([&] { layer(i, in, &watch); });
+        run([&] { ordo::forward(layer(i, &watch), in, scratch()); });
         if (watch.states) watch.states(i, in.parts.front().first, rows);
     }
 }
 
-void Pass::finish() {
-    ordo::forward(Layer::outside(model_->program.finish, model_->weights.finish, *encodings_), {}, finish_, scratch());
+// Values that are not finite stay so through the layers. A second pass finds the layer that produced them.
+void Pass::expect_finite(const PassRows& in, View rows) {
+    if (all_finite(rows)) return;
+    ordo::forward(enter(), in, scratch());
+    if (!all_finite(rows)) not_finite("the embedding");
+    for (int i = 0; i < model_->blueprint.n_layers; ++i) {
+        ordo::forward(layer(i), in, scratch());
+        if (!all_finite(rows)) not_finite("layer " + std::to_string(i));
+    }
+}
+
+void Pass::bring(View rows) {
+    finish_.front() = rows;
+    if (!head_.empty()) head_.front() = rows_of(finish_.back(), 0, rows.rows);
 }
 
 View Pass::states(View rows) {
-    finish_.front() = rows;
-    finish();
+    bring(rows);
+    ordo::forward(stages_[stages_.size() - 2], {}, scratch());
     const View out = rows_of(finish_.back(), 0, rows.rows);
     if (!all_finite(out)) not_finite("the final norm");
     return out;
 }
 
 View Pass::head(View rows) {
-    const Program& program = model_->program.head;
-    const Layer head = Layer::outside(program, model_->weights.head, *encodings_);
-    finish_.front() = rows;
-    head_.front() = rows_of(finish_.back(), 0, rows.rows);
-    const int after = program.logits + 1;
-    run([&] {
-        finish();
-        ordo::forward(head, {}, head_, scratch(), {}, {0, after});
-    });
+    bring(rows);
+    run([&] { ordo::forward(std::span(stages_).last(2), {}, scratch()); });
+    return logits_of(rows);
+}
+
+View Pass::logits(const PassRows& in, const Watch* watch) {
+    if (in.tokens.size() > 1 || watch) {
+        const View rows = forward(in, watch);
+        return head(rows_of(rows, rows.rows - 1, 1));
+    }
+    const View rows = begin(in);
+    bring(rows);
+    run([&] { ordo::forward(stages_, in, scratch()); });
+    expect_finite(in, rows);
+    return logits_of(rows);
+}
+
+// After the head's product.
+View Pass::logits_of(View rows) {
     const View out = rows_of(head_.back(), 0, rows.rows);
     if (!all_finite(out)) not_finite("the head"); // before the cap, which would hide it
-    ordo::forward(head, {}, head_, scratch(), {}, {after});
+    ordo::forward(stage(model_->program.head, model_->weights.head, head_, {model_->program.head.logits + 1}), {},
+                  scratch());
     return out;
 }
 

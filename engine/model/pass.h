@@ -25,6 +25,8 @@ public:
     // Through all layers: returns the rows [n, d] of the last one. The caches then hold the tokens. Throws Error(model)
     // if a layer's values are not finite, and only a watcher's exceptions besides.
     View forward(const PassRows& rows, const Watch* watch = nullptr);
+    // The logits [1, vocab] after the last of these rows. A single row goes from its token to there in one team.
+    View logits(const PassRows& rows, const Watch* watch = nullptr);
     void keep_unbiased() { attention_.keep_unbiased(); } // for a watcher of scores
     // Some of those rows after the final norm, if there is one: [n, d]. Throws Error(model) if they are not finite.
     View states(View rows);
@@ -32,19 +34,24 @@ public:
     View head(View rows);
 
     // Replaces the encodings, by their versions at another length.
-    void use(std::shared_ptr<const ModelEncodings> encodings) { encodings_ = std::move(encodings); }
+    void use(std::shared_ptr<const ModelEncodings> encodings);
 
 private:
     // Runs body() on a team, or on one thread if that has proved faster.
     template <class Body>
     void run(const Body& body);
-    // Called before a pass of so many rows; ends the previous one.
-    void begin(int rows);
+    void make_stages();
+    // Called before a pass; ends the previous one. Returns its rows, the output of the last layer.
+    View begin(const PassRows& in);
     LayerScratch scratch() { return {&attention_, &rows_scratch_, &experts_}; }
-    void enter(const PassRows& in);
-    void layer(int i, const PassRows& in, const Watch* watch);
-    void finish(); // the rows are in its first value
+    Stage stage(const Program& program, const LayerWeights& weights, std::span<const View> values,
+                const Steps& steps = {}) const;
+    Stage enter() const;
+    Stage layer(int i, const Watch* watch = nullptr) const;
     void watched(const PassRows& in, View rows, const Watch& watch);
+    void bring(View rows); // to the final norm and the head
+    View logits_of(View rows);
+    void expect_finite(const PassRows& in, View rows);
     [[noreturn]] void not_finite(const std::string& what) const;
 
     const Stack* model_ = nullptr;
@@ -52,6 +59,7 @@ private:
     std::vector<Buffer<float>> memory_;       // of the views below
     std::vector<View> enter_, finish_, head_; // values of each program: those of a slot share memory
     std::vector<std::vector<View>> layers_;
+    std::vector<Stage> stages_; // all, up to the logits
     AttentionScratch attention_;
     RowScratch rows_scratch_;
     ExpertScratch experts_;

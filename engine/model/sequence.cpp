@@ -270,17 +270,28 @@ void Sequence::compute_again() {
     stale_ = false;
 }
 
-View Sequence::forward(const Fed& fed, std::size_t first, const Watch* watch) {
+template <class Run>
+View Sequence::run_chunk(const Fed& fed, std::size_t first, const Run& run) {
     const std::size_t count = std::min(static_cast<std::size_t>(chunk), fed.tokens.size() - first);
     const auto n = static_cast<int>(count);
     const Part own = part(n);
-    const View rows = pass.forward(
-        {fed.tokens.subspan(first, count),
-         {cache.positions(size, n), fed.segments.empty() ? fed.segments : fed.segments.subspan(first, count)},
-         {&own, 1}},
-        watch);
+    const View out = run(
+        PassRows{fed.tokens.subspan(first, count),
+                 {cache.positions(size, n), fed.segments.empty() ? fed.segments : fed.segments.subspan(first, count)},
+                 {&own, 1}});
     size += n;
-    return rows;
+    return out;
+}
+
+View Sequence::forward(const Fed& fed, std::size_t first, const Watch* watch) {
+    return run_chunk(fed, first, [&](const PassRows& in) { return pass.forward(in, watch); });
+}
+
+View Sequence::logits(const Fed& fed, const Watch* watch) {
+    std::size_t first = 0;
+    for (; fed.tokens.size() - first > static_cast<std::size_t>(chunk); first += static_cast<std::size_t>(chunk))
+        forward(fed, first, watch);
+    return run_chunk(fed, first, [&](const PassRows& in) { return pass.logits(in, watch); });
 }
 
 bool Sequence::can_rewind(int to) const {

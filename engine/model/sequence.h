@@ -29,6 +29,8 @@ struct Sequence {
     // Runs a chunk of the tokens of begin(): at most `chunk` tokens from `first` on. The sequence grows by it. Returns
     // the output of the last layer, [n, d].
     View forward(const Fed& fed, std::size_t first, const Watch* watch);
+    // The same with all tokens, in chunks. Returns the logits after the last one, [1, vocab].
+    View logits(const Fed& fed, const Watch* watch);
 
     bool can_evict() const;
     // See Session.
@@ -56,6 +58,8 @@ struct Sequence {
     int memory_tokens = 0;
 
 private:
+    template <class Run>
+    View run_chunk(const Fed& fed, std::size_t first, const Run& run);
     // Throws Error if these tokens cannot be fed now.
     void check(std::span<const Token> tokens, const TokenRows& rows) const;
     void check_positions(std::size_t tokens, Positions positions) const;

@@ -59,12 +59,7 @@ std::span<const float> Session::feed(std::span<const Token> tokens, const TokenR
     SessionCall s(impl_);
     expect_head(*s->model);
     const Sequence::Fed fed = s->begin(tokens, rows);
-    View last{};
-    for (std::size_t first = 0; first < fed.tokens.size(); first += static_cast<std::size_t>(s->chunk)) {
-        const View out = s->forward(fed, first, s->watcher());
-        last = rows_of(out, out.rows - 1, 1);
-    }
-    const View logits = s->pass.head(last);
+    const View logits = s->logits(fed, s->watcher());
     s.done();
     return {logits.data, static_cast<std::size_t>(logits.cols)};
 }

@@ -58,17 +58,21 @@ void activate(Activation f, View x, View y) {
                  [&](std::ptrdiff_t i) { function(x.cols, x.row(static_cast<int>(i)), y.row(static_cast<int>(i))); });
 }
 
-void activate_gated(Activation f, View x, View y) {
+void activate_gated(Activation f, View gate, View up, View y) {
     const RowFunction function = row_function(f);
     const int d = y.cols;
-    parallel_for(x.rows, rows_per_thread(d), [&](std::ptrdiff_t i) {
-        const float* in = x.row(static_cast<int>(i));
-        float* out = y.row(static_cast<int>(i));
-        function(d, in, out);
-        const float* up = in + d;
+    parallel_for(y.rows, rows_per_thread(d), [&](std::ptrdiff_t row) {
+        const int i = static_cast<int>(row);
+        float* const out = y.row(i);
+        function(d, gate.row(i), out);
+        const float* const factors = up.row(i);
 #pragma omp simd
-        for (int j = 0; j < d; ++j) out[j] *= up[j];
+        for (int j = 0; j < d; ++j) out[j] *= factors[j];
     });
+}
+
+void activate_gated(Activation f, View x, View y) {
+    activate_gated(f, cols_of(x, 0, y.cols), cols_of(x, y.cols, y.cols), y);
 }
 
 // ---- Backward -------------------------------------------------------------------------------

@@ -13,8 +13,9 @@ enum class Activation { relu, gelu, gelu_tanh, silu, relu2 };
 
 // y = f(x), element by element; y may be x. x, y [n, d]
 void activate(Activation f, View x, View y);
-// y = f(gate) * up (Shazeer, arXiv 2002.05202). x [n, 2 d] holds the gate, then up; y [n, d]. y may be the left half of
-// x.
+// y = f(gate) * up (Shazeer, arXiv 2002.05202). gate, up, y [n, d]; y may be gate.
+void activate_gated(Activation f, View gate, View up, View y);
+// The same for x [n, 2 d], which holds the gate, then up.
 void activate_gated(Activation f, View x, View y);
 
 // x: the input of activate() [n, d], or of activate_gated() [n, 2 d]; dy [n, d]; writes dx in the shape of x.

@@ -199,11 +199,11 @@ void TrainingStack::forward(std::span<const Token> tokens, std::span<const int> 
     if (shape_.memory != 0) remember(encoded);
     const PassRows in = rows_of_pass(tokens, segments);
     const LayerScratch scratch{&attention_, &rows_scratch_, &experts_};
-    ordo::forward(enter(), in, enter_, scratch);
+    ordo::forward({enter(), enter_}, in, scratch);
     if (dropout.rate > 0) dropout(enter_.back(), 0);
-    for (int i = 0; i < program_.n_layers(); ++i) ordo::forward(layer(i), in, layers_[i], scratch, dropout);
-    ordo::forward(finish(), in, finish_, scratch);
-    ordo::forward(head(), in, head_, {&attention_, &head_scratch_, &experts_}, {}, before_logits());
+    for (int i = 0; i < program_.n_layers(); ++i) ordo::forward({layer(i), layers_[i]}, in, scratch, dropout);
+    ordo::forward({finish(), finish_}, in, scratch);
+    ordo::forward({head(), head_, before_logits()}, in, {&attention_, &head_scratch_, &experts_});
 }
 
 // ---- Backward -------------------------------------------------------------------------------

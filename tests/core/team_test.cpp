@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <gtest/gtest.h>
 #include <numeric>
 #include <sched.h>
@@ -68,6 +69,34 @@ TEST_F(TeamThreads, LoopsFollowEachOther) {
         }
     });
     for (int i = 0; i < 300; ++i) EXPECT_EQ(a[i], i + 50);
+}
+
+// Work after a loop runs once, on one thread, when all indices are done, and before the next loop.
+TEST_F(TeamThreads, WorkAfterALoopSeesAllOfIt) {
+    for (const int threads : {1, 2, 3, 8}) {
+        set_threads(threads);
+        for (const std::ptrdiff_t n : {1, 2, 7, 64, 65}) {
+            std::vector<int> a(static_cast<std::size_t>(n));
+            int sum = 0, calls = 0;
+            const auto add = [&](std::ptrdiff_t i) { a[i] = sum + 1; };
+            const std::function<void()> then = [&] {
+                EXPECT_TRUE(detail::member.busy() || threads == 1 || n == 1) << "its loops run on its thread";
+                sum = std::accumulate(a.begin(), a.end(), 0) / static_cast<int>(n);
+                ++calls;
+            };
+            team(threads, [&] {
+                for (int step = 0; step < 20; ++step) {
+                    parallel_for(n, 1, add, then);
+                    parallel_for_slots(
+                        n, threads, [&](std::ptrdiff_t i, int) { add(i); },
+                        step % 2 == 0 ? Cost::equal : Cost::different, then);
+                    parallel_for(1, 1, [&](std::ptrdiff_t) { ++a[n - 1]; });
+                }
+            });
+            EXPECT_EQ(calls, 40) << n << " on " << threads;
+            EXPECT_EQ(sum, 40) << n << " on " << threads;
+        }
+    }
 }
 
 // A descheduled thread delays no one: the others do its share and continue.

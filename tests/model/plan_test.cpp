@@ -68,6 +68,14 @@ std::vector<PlanCase> plans() {
     with("norms_of_heads", [](Blueprint& b) { b.qk_norm = QkNorm::head; });
     with("norms_of_queries_and_keys", [](Blueprint& b) { b.qk_norm = QkNorm::width, b.q_bias = b.k_bias = true; });
     with("norms_after_the_rotation", [](Blueprint& b) { b.qk_norm = QkNorm::rotated; });
+    // Heads that fill a panel of weights: their thread goes on with them.
+    for (const QkNorm norm : {QkNorm::none, QkNorm::head, QkNorm::width, QkNorm::rotated})
+        with("wide_heads_of_norm_" + std::to_string(static_cast<int>(norm)),
+             [&](Blueprint& b) { b.d_head = 32, b.qk_norm = norm, b.q_bias = b.k_bias = b.v_bias = true; });
+    with("wide_heads_and_layers_with_little_between", [](Blueprint& b) {
+        b.d_head = 32, b.d_ff = 224, b.gated = false, b.window = 9;
+        b.norm_place = NormPlace::sandwich;
+    });
     with("clipped", [](Blueprint& b) { b.qkv_clip = 0.5f; });
     with("clipped_before_norms", [](Blueprint& b) { b.qkv_clip = 0.5f, b.qk_norm = QkNorm::head, b.q_bias = true; });
     with("layer_norm", [](Blueprint& b) { b.norm = Norm::layer; });
