@@ -90,6 +90,7 @@ public:
     View view() { return {buffer_.data(), rows_, cols_, cols_}; }
     View view(int rows) { return {buffer_.data(), rows, cols_, cols_}; } // the first rows
     float* data() { return buffer_.data(); }
+    const float* data() const { return buffer_.data(); }
     std::size_t size() const { return buffer_.size(); }
     int rows() const { return rows_; }
     int cols() const { return cols_; }

@@ -56,9 +56,12 @@ public:
     }
     std::vector<TensorSpec> tensors() const override { return source_->tensors(); }
     unsigned reads() const override { return kind_ == Kind::repo ? reads_query_state : reads_state; }
+    void prepare(int) override {
+        for (int slot = 0; slot < slots(); ++slot) source_->prepare(slot, tensors_of(slot));
+    }
     int state_floats() const override { return source_->state_floats(); }
     void observe(View x, int layer, Positions, const float* before, View state) const override {
-        source_->observe(x, tensors_of(slot(layer)), before, state);
+        source_->observe(x, slot(layer), tensors_of(slot(layer)), before, state);
     }
     void observe_backward(View d_state, View x, int layer, Positions, View state, View dx,
                           const Gradients& grads) const override {

@@ -38,7 +38,7 @@ std::uint64_t KvCache::bytes(const KvCacheShape& shape) {
 KvCache::KvCache(const KvCacheShape& s)
     : shape_(s), format_(&cache_format(s.type)), token_bytes_(format_->token_bytes(s.d_head)),
       positions_(static_cast<std::size_t>(s.capacity) * static_cast<std::size_t>(s.axes + s.derived_axes)),
-      states_(static_cast<std::size_t>(state_elements(s))) {
+      states_(static_cast<std::size_t>(state_elements(s)), Contents::any) {
     std::size_t slots = 0;
     for (int layer = 0; layer < s.n_layers; ++layer) {
         layers_.push_back({.most = slots_of(s, layer), .window = s.windows.empty() ? 0 : s.windows[layer]});

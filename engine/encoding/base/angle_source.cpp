@@ -15,7 +15,7 @@
 namespace ordo {
 namespace {
 
-constexpr int rows_at_once = 32, columns_at_once = 32, ranks_at_once = 64;
+constexpr int rows_at_once = 32, columns_at_once = 32;
 constexpr int most_kernel = 64; // of arrays on the stack
 constexpr int most_rank = 1024; // of an array on the stack
 
@@ -36,7 +36,19 @@ public:
     }
     int state_floats() const override { return z_at() + history() * rank_; }
 
-    void observe(View x, std::span<const View> tensors, const float* before, View state) const override {
+    // Transposes matrices, so that a vector holds columns and is not summed across.
+    void prepare(int slot, std::span<const View> tensors) override {
+        const auto transposed = [](View from) {
+            Tensor to(from.cols, from.rows);
+            for (int i = 0; i < from.rows; ++i)
+                for (int j = 0; j < from.cols; ++j) to.view().row(j)[i] = from.row(i)[j];
+            return to;
+        };
+        prepared_.resize(std::max<std::size_t>(prepared_.size(), slot + 1));
+        prepared_[slot] = {transposed(tensors[1]), transposed(tensors[2])};
+    }
+
+    void observe(View x, int slot, std::span<const View> tensors, const float* before, View state) const override {
         const auto blocks = [&](const auto& use) {
             parallel_for((x.rows + rows_at_once - 1) / rows_at_once, 1, [&](std::ptrdiff_t block) {
                 const int first = static_cast<int>(block) * rows_at_once;
@@ -46,7 +58,7 @@ public:
         blocks([&](int first, int rows) { reduce(rows_of(x, first, rows), tensors[0], rows_of(state, first, rows)); });
         blocks([&](int first, int rows) {
             for (int c = 0; c < count(); c += columns_at_once)
-                convolve(first, rows, c, std::min(columns_at_once, count() - c), tensors, before, state);
+                convolve(first, rows, c, std::min(columns_at_once, count() - c), prepared_[slot], before, state);
             for (int t = first; t < first + rows; ++t)
                 for (int age = 1; age < history(); ++age) {
                     float* to = state.row(t) + z_at() + age * rank_;
@@ -135,30 +147,25 @@ private:
             }
         }
     }
+    struct Transposed {
+        Tensor up, weights; // [rank, count], [kernel, count]
+    };
     // conv(up z) of some rows in n columns from c on. u = up z is computed once for each token.
-    void convolve(int first, int rows, int c, int n, std::span<const View> tensors, const float* before,
+    void convolve(int first, int rows, int c, int n, const Transposed& matrices, const float* before,
                   View state) const {
-        float u[rows_at_once + most_kernel - 1][columns_at_once], weights[most_kernel][columns_at_once];
+        float u[rows_at_once + most_kernel - 1][columns_at_once];
         const int earliest = first - (kernel_ - 1), own = std::max(0, earliest);
         if (!before && own > earliest) std::fill_n(u[0], (own - earliest) * columns_at_once, 0.0f);
-        // The matrix is transposed, so that a vector holds columns and is not summed across.
-        for (int r = 0; r < rank_; r += ranks_at_once) {
-            float up[ranks_at_once][columns_at_once];
-            const int ranks = std::min(ranks_at_once, rank_ - r);
-            for (int i = 0; i < n; ++i)
-                for (int j = 0; j < ranks; ++j) up[j][i] = tensors[1].row(c + i)[r + j];
-            const auto add = [&](int count, const float* z, std::ptrdiff_t stride, float* to) {
-                kernels().product(count, n, ranks, 1, z + r, stride, 1, up[0], columns_at_once, r > 0 ? 1 : 0, to,
-                                  columns_at_once);
-            };
-            if (before && earliest < own) add(own - earliest, z_of(earliest, before, state), -rank_, u[0]);
-            add(first + rows - own, state.row(own) + z_at(), state.stride, u[own - earliest]);
-        }
-        for (int m = 0; m < kernel_; ++m)
-            for (int i = 0; i < n; ++i) weights[m][i] = tensors[2].row(c + i)[m];
+        const auto multiply = [&](int count, const float* z, std::ptrdiff_t stride, float* to) {
+            kernels().product(count, n, rank_, 1, z, stride, 1, matrices.up.data() + c, matrices.up.cols(), 0, to,
+                              columns_at_once);
+        };
+        if (before && earliest < own) multiply(own - earliest, z_of(earliest, before, state), -rank_, u[0]);
+        multiply(first + rows - own, state.row(own) + z_at(), state.stride, u[own - earliest]);
         float f[rows_at_once][columns_at_once]; // the sums over tokens have more bits
         std::fill_n(f[0], rows * columns_at_once, 0.0f);
-        kernels().convolve(rows, n, kernel_, weights[0], columns_at_once, u[0], columns_at_once, f[0], columns_at_once);
+        kernels().convolve(rows, n, kernel_, matrices.weights.data() + c, matrices.weights.cols(), u[0],
+                           columns_at_once, f[0], columns_at_once);
         for (int t = 0; t < rows; ++t) {
             float* pairs = state.row(first + t) + 2 * c;
             for (int i = 0; i < n; ++i) pairs[2 * i] = f[t][i], pairs[2 * i + 1] = 0;
@@ -166,6 +173,7 @@ private:
     }
 
     int rank_, kernel_;
+    std::vector<Transposed> prepared_; // of each slot
 };
 
 // ---- carope -------------------------------------------------------------------------------------
@@ -175,7 +183,7 @@ public:
     using AngleSource::AngleSource;
     std::vector<TensorSpec> tensors() const override { return {matrix("frequency", sizes_.groups, sizes_.width)}; }
 
-    void observe(View x, std::span<const View> tensors, const float* before, View state) const override {
+    void observe(View x, int, std::span<const View> tensors, const float* before, View state) const override {
         parallel_for(x.rows, rows_at_once, [&](std::ptrdiff_t row) {
             const int t = static_cast<int>(row);
             for (int g = 0; g < sizes_.groups; ++g) {
@@ -225,7 +233,7 @@ public:
     }
     int state_floats() const override { return count(); }
 
-    void observe(View x, std::span<const View> tensors, const float*, View state) const override {
+    void observe(View x, int, std::span<const View> tensors, const float*, View state) const override {
         parallel_for(x.rows, 1, [&](std::ptrdiff_t row) {
             const View own = rows_of(x, static_cast<int>(row), 1);
             float *const fractions = state.row(static_cast<int>(row)), gate[most_rank], content[most_rank];

@@ -27,8 +27,10 @@ public:
     // Of a token: first the fraction of a turn, from about -1/2 to 1/2, for each group and pair. If it belongs to a sum
     // over tokens, it is a pair of float_pair.h, whose first float is read and has the gradient.
     virtual int state_floats() const { return 2 * count(); }
-    // As Encoding::observe and its backward.
-    virtual void observe(View x, std::span<const View> tensors, const float* before, View state) const = 0;
+    // As Encoding::prepare(), for the tensors of each slot in turn.
+    virtual void prepare(int /*slot*/, std::span<const View> /*tensors*/) {}
+    // As Encoding::observe and its backward. slot: of the tensors.
+    virtual void observe(View x, int slot, std::span<const View> tensors, const float* before, View state) const = 0;
     virtual void observe_backward(View d_state, View x, std::span<const View> tensors, View state, View dx,
                                   std::span<const View> grads) const = 0;
     virtual Operations operations(double tokens) const = 0;
