@@ -6,6 +6,7 @@
 #include "core/team.h"
 
 #include <exception>
+#include <functional>
 #include <vector>
 
 namespace ordo {
@@ -35,11 +36,14 @@ void team(int most, const Body& body) {
     turn.settle(team);
 }
 
+// Work after a loop, or none.
+using Then = std::function<void()>;
+
 // Calls body(i) for i in [0, n), each on some thread, and then() on the thread that ends the last of them. Neither may
 // throw. grain: the least number of indices worth a thread. Outside a team, fewer than two grains run on the calling
-// thread. then: its work need not be shared out, which would cost as much as short work. With it, n must be positive.
-template <class Body, class Then = detail::Nothing>
-void parallel_for(std::ptrdiff_t n, std::ptrdiff_t grain, const Body& body, const Then& then = {}) {
+// thread. then: for short work, which a loop of its own would make twice as long. With it, n must be positive.
+template <class Body, class After = detail::Nothing>
+void parallel_for(std::ptrdiff_t n, std::ptrdiff_t grain, const Body& body, const After& then = {}) {
     if (detail::member.team != nullptr) {
         detail::share(
             n, grain,
@@ -61,9 +65,9 @@ void parallel_for(std::ptrdiff_t n, std::ptrdiff_t grain, const Body& body, cons
 enum class Cost { equal, different };
 
 // The same on at most `slots` threads. body(i, slot) may use the scratch memory of its slot, one of 0 .. slots - 1.
-template <class Body, class Then = detail::Nothing>
+template <class Body, class After = detail::Nothing>
 void parallel_for_slots(std::ptrdiff_t n, int slots, const Body& body, Cost cost = Cost::different,
-                        const Then& then = {}) {
+                        const After& then = {}) {
     if (detail::member.team != nullptr) { // the caller limits a team to this number of slots
         const auto in_slot = [&](std::ptrdiff_t i) { body(i, thread_index()); };
         return cost == Cost::equal ? parallel_for(n, 1, in_slot, then) : detail::share_one_by_one(n, in_slot, then);

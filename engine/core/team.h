@@ -82,13 +82,12 @@ public:
                 return next;
         }
     }
-    // Marks n pieces as done. Returns whether they complete the first `target` pieces of the team. All threads write
+    // Counts n pieces as done. Returns whether they complete the first `target` pieces of the team. All threads write
     // this count, so that a call costs as much as a short piece: a thread calls it once for all that it has done of a
     // part.
-    bool complete(std::uint32_t n, std::uint32_t target) {
-        if (n == 0 || completed_.fetch_add(n) + n != target) return false;
-        if (sleepers_.load() != 0) wake();
-        return true;
+    bool count(std::uint32_t n, std::uint32_t target) { return n > 0 && completed_.fetch_add(n) + n == target; }
+    void complete(std::uint32_t n, std::uint32_t target) {
+        if (count(n, target) && sleepers_.load() != 0) wake();
     }
     void wait(std::uint32_t target) {
         for (int i = 0; i < spins; ++i) {
@@ -215,30 +214,31 @@ struct Nothing {
     void operator()() const {}
 };
 
-// The end of a loop of `pieces`: the thread that completes them calls then(), if it is callable, as one piece more.
-template <class Then>
+// The end of a loop. The thread that completes its pieces calls then(), if there is such work, as one piece more. No
+// other thread can help with it.
+template <class After>
 class End {
 public:
-    End(Member& self, std::ptrdiff_t pieces, const Then& then)
-        : team_(*self.team), then_(then), before_(self.target + static_cast<std::uint32_t>(pieces)) {
-        self.target = before_ + (then ? 1 : 0);
+    End(Member& self, std::ptrdiff_t pieces, const After& then) : team_(*self.team), then_(then) {
+        target_ = self.target += static_cast<std::uint32_t>(pieces) + (then ? 1 : 0);
     }
     void complete(std::uint32_t n) const {
-        if (!team_.complete(n, before_) || !then_) return;
+        if (!then_) return team_.complete(n, target_);
+        if (!team_.count(n, target_ - 1)) return;
         then_();
-        team_.complete(1, before_ + 1);
+        team_.complete(1, target_);
     }
 
 private:
     Team& team_;
-    const Then& then_;
-    std::uint32_t before_; // the work after the loop
+    const After& then_;
+    std::uint32_t target_ = 0;
 };
 
 // Calls body(first, last) for pieces of [0, n), on all threads of the team, and then() after all of them. Each thread
 // begins with its own part, the same in each repetition of a loop, and then helps the others.
-template <class Body, class Then = Nothing>
-void share(std::ptrdiff_t n, std::ptrdiff_t grain, const Body& body, const Then& then = {}) {
+template <class Body, class After = Nothing>
+void share(std::ptrdiff_t n, std::ptrdiff_t grain, const Body& body, const After& then = {}) {
     constexpr std::ptrdiff_t most_pieces = 4;
     Member& self = member;
     ++self.loop;
@@ -269,8 +269,8 @@ void share(std::ptrdiff_t n, std::ptrdiff_t grain, const Body& body, const Then&
 }
 
 // The same with body(i) for i in [0, n), ascending, each on the next free thread.
-template <class Body, class Then = Nothing>
-void share_one_by_one(std::ptrdiff_t n, const Body& body, const Then& then = {}) {
+template <class Body, class After = Nothing>
+void share_one_by_one(std::ptrdiff_t n, const Body& body, const After& then = {}) {
     Member& self = member;
     ++self.loop;
     if (n <= 0) return;

@@ -58,11 +58,11 @@ inline void store_outputs(float* y, int outputs, const floats (&acc)[VECTORS]) {
 }
 
 // Fetches the lines of a tile's outputs while it is computed. Otherwise its stores would wait for each line in turn.
-template <int ROWS>
+template <int ROWS, int OUTPUTS = panel_outputs>
 inline void prefetch_outputs(const float* y, std::ptrdiff_t ldy) {
     constexpr int line = 16; // floats
     for (int r = 0; r < ROWS; ++r)
-        for (int i = 0; i < panel_outputs; i += line) __builtin_prefetch(y + r * ldy + i, 1);
+        for (int i = 0; i < OUTPUTS; i += line) __builtin_prefetch(y + r * ldy + i, 1);
 }
 
 template <int VECTORS>
@@ -73,14 +73,14 @@ inline void load_outputs(const float* y, int outputs, floats (&acc)[VECTORS]) {
     }
 }
 
-// ROWS rows of x by VECTORS vectors, from vector `first` of a panel on; those that it lacks are of the next panel.
-// Stores `outputs` outputs.
+// ROWS rows of x by VECTORS vectors of weights, from vector `first` of a panel on, or by whole panels in turn. Stores
+// `outputs` outputs.
 template <class Panel, int ROWS, int VECTORS>
 inline void panel_tile(int k, const std::byte* w, std::ptrdiff_t panel_bytes, int first, const float* x,
                        std::ptrdiff_t ldx, float* y, std::ptrdiff_t ldy, int outputs) {
     constexpr int panels = VECTORS > panel_vectors ? VECTORS / panel_vectors : 1;
     constexpr int steps_ahead = Panel::ahead / Panel::bytes * Panel::depth;
-    prefetch_outputs<ROWS>(y, ldy);
+    prefetch_outputs<ROWS, panels * panel_outputs>(y, ldy);
     alignas(64) floats acc[ROWS][VECTORS]; // a reference to it drops the reduced alignment of its type
     clear(acc);
     const auto step = [&]<int DEPTH>(int l, const std::byte* at) {
@@ -127,8 +127,8 @@ void panel_product(int rows, int outputs, int k, const std::byte* w, std::ptrdif
                    std::ptrdiff_t ldx, float* y, std::ptrdiff_t ldy) {
     int at = 0;
     // A row alone takes two panels at once: the additions of one would wait for each other.
-    if (rows == 1 && panel_vectors <= 4) // more do not fit the registers
-        for (; outputs - at > panel_outputs; at += 2 * panel_outputs, w += 2 * panel_bytes)
+    if constexpr (panel_vectors <= 4) // more do not fit the registers
+        for (; rows == 1 && outputs - at > panel_outputs; at += 2 * panel_outputs, w += 2 * panel_bytes)
             panel_tile<Panel, 1, 2 * panel_vectors>(k, w, panel_bytes, 0, x, ldx, y + at, ldy, outputs - at);
     for (; at < outputs; at += panel_outputs, w += panel_bytes) {
         const int left = outputs - at < panel_outputs ? outputs - at : panel_outputs;
@@ -151,7 +151,7 @@ template <int ROWS, int PANELS>
 inline void pair_tile(int pairs, const std::byte* w, std::ptrdiff_t panel_bytes, const std::uint16_t* x,
                       std::ptrdiff_t ldx, float* y, std::ptrdiff_t ldy, int outputs, bool add) {
     constexpr int vectors = PANELS * panel_vectors;
-    prefetch_outputs<ROWS>(y, ldy);
+    prefetch_outputs<ROWS, PANELS * panel_outputs>(y, ldy);
     alignas(64) floats acc[ROWS][vectors];
     if (add)
         for (int r = 0; r < ROWS; ++r) load_outputs(y + r * ldy, outputs, acc[r]);

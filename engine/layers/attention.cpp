@@ -193,8 +193,6 @@ private:
     int number_; // of the sequence in the batch
 };
 
-using Then = std::function<void()>;
-
 // For sequences with one row each.
 void decode(const AttentionLayer& layer, std::span<const Part> parts, View qkv, View states, AttentionScratch& scratch,
             View out, const Then& then) {
@@ -289,14 +287,15 @@ void attention(const AttentionLayer& layer, std::span<const Part> parts, View qk
         apart ? Cost::equal : Cost::different, then);
 }
 
-bool heads_apart(const AttentionLayer& layer, const Part& part, const AttentionScratch& scratch) {
+bool attends_by_heads(const AttentionLayer& layer, const Part& part, const AttentionScratch& scratch) {
     const LayerEncodings& encodings = layer.encodings;
     if (part.rows != 1 || encodings.moments() & moment_observe || encodings.state_floats() != 0) return false;
-    return layer.shape.n_kv_heads >= 4 * scratch.slots() || layer.shape.n_kv_heads % scratch.slots() == 0;
+    const int threads = std::min(scratch.slots(), thread_count()), heads = layer.shape.n_kv_heads;
+    return heads >= 4 * threads || heads % threads == 0;
 }
 
-void attend_heads(const AttentionLayer& layer, const Part& part, View qkv, int kv_head, AttentionScratch& scratch,
-                  int slot, View out) {
+void attend_head(const AttentionLayer& layer, const Part& part, View qkv, int kv_head, AttentionScratch& scratch,
+                 int slot, View out) {
     PartJob(layer, part, 0, 0, qkv, {}, out).decode(kv_head, scratch, slot);
 }
 

@@ -4,11 +4,10 @@
 // encoding.
 #pragma once
 
+#include "core/parallel.h"
 #include "encoding/base/model_encodings.h"
 #include "layers/kv_cache.h"
 #include "layers/program.h"
-
-#include <functional>
 
 namespace ordo {
 
@@ -102,12 +101,13 @@ private:
 // data.
 // then: called on one thread after out is complete.
 void attention(const AttentionLayer& layer, std::span<const Part> parts, View qkv, View normed,
-               AttentionScratch& scratch, View out, const std::function<void()>& then = {});
-// Parts of attention() for a single row, each of the query heads of one key/value head. They are independent of each
-// other. Not for encodings that observe.
-bool heads_apart(const AttentionLayer& layer, const Part& part, const AttentionScratch& scratch);
-void attend_heads(const AttentionLayer& layer, const Part& part, View qkv, int kv_head, AttentionScratch& scratch,
-                  int slot, View out);
+               AttentionScratch& scratch, View out, const Then& then = {});
+// Whether attend_head() may compute this row, and threads share the key/value heads evenly. Not for encodings with
+// states, or that observe.
+bool attends_by_heads(const AttentionLayer& layer, const Part& part, const AttentionScratch& scratch);
+// The part of attention() for a single row that has the query heads of one key/value head.
+void attend_head(const AttentionLayer& layer, const Part& part, View qkv, int kv_head, AttentionScratch& scratch,
+                 int slot, View out);
 
 // ---- Backward -------------------------------------------------------------------------------
 

@@ -12,8 +12,6 @@
 namespace ordo {
 namespace {
 
-using Then = std::function<void()>;
-
 // Some outputs of a row at a time, and their activation.
 class ActivatedStrips final : public Units {
 public:
@@ -25,7 +23,7 @@ public:
         const Range own = of(unit);
         return {own, {out_.cols + own.first, plan_.gated ? own.count : 0}, {}};
     }
-    void go_on(int unit, int) const override {
+    void finish(int unit, int) const override {
         const auto [first, count] = of(unit);
         const View x = cols_of(in_, first, count), y = cols_of(out_, first, count);
         if (plan_.gated)
@@ -55,13 +53,13 @@ public:
         const int width = layer_.shape.d_head, queries = out_.cols / count(), k = out_.cols + unit * width;
         return {Range{unit * queries, queries}, {k, width}, {k + count() * width, width}};
     }
-    void go_on(int unit, int slot) const override {
+    void finish(int unit, int slot) const override {
         const auto own = outputs(unit);
         for (int i = 0; norms_ && i < 2; ++i) {
             const View heads = view(qkv_.data + own[i].first, own[i].count / layer_.shape.d_head, layer_.shape.d_head);
             rms_norm(heads, norms_[i].weight, norm_eps_, heads);
         }
-        attend_heads(layer_, part_, qkv_, unit, scratch_, slot, out_);
+        attend_head(layer_, part_, qkv_, unit, scratch_, slot, out_);
     }
 
 private:
@@ -74,26 +72,27 @@ private:
     View out_;
 };
 
-// The steps of one stage.
+// The steps of one program.
 class Forward {
 public:
-    Forward(const Stage& stage, const PassRows& in, const LayerScratch& scratch, const Dropout& dropout)
-        : layer_(stage.layer), in_(in), values_(stage.values), scratch_(scratch), dropout_(dropout),
+    Forward(const LayerRun& run, const PassRows& in, const LayerScratch& scratch, const Dropout& dropout)
+        : layer_(run.layer), in_(in), values_(run.values), scratch_(scratch), dropout_(dropout),
           rows_(row_count(in, values_)) {}
 
     // Whether a linear step converts its rows.
     bool converts(const Step& step) const { return converts_rows(linear_of(step), rounding()); }
     void convert(const Step& step) const { convert_rows(value(step.in), linear_of(step), *scratch_.rows, rounding()); }
-    // The number of steps after a linear one in which a thread that has computed some of its outputs can go on with
-    // them. Here the steps of a slot share its memory.
+    // The number of steps after a linear one that a thread can compute for its own part of the outputs. All of them work
+    // in one memory, as inference has it.
     std::size_t joins(const Step& product, std::span<const Step> next) const {
         if (next.empty() || !has_units(linear_of(product))) return 0;
         const LayerPlan& plan = layer_.program.plan;
         if (next[0].op == Op::activate) return !plan.gated || value(next[0].out).cols % panel_outputs == 0 ? 1 : 0;
         const std::size_t norm = next[0].op == Op::qk_norm && plan.qk_norm == QkNorm::head ? 1 : 0;
         const bool attends = next.size() > norm && next[norm].op == Op::attention &&
+                             value(next[norm].in).data == value(product.out).data &&
                              layer_.program.sizes.d_head % panel_outputs == 0 &&
-                             heads_apart(layer_.attention(next[norm]), in_.parts.front(), *scratch_.attention);
+                             attends_by_heads(layer_.attention(next[norm]), in_.parts.front(), *scratch_.attention);
         return attends ? norm + 1 : 0;
     }
     void run_joined(const Step& product, std::span<const Step> next, bool converted, const Then& then) const {
@@ -169,7 +168,9 @@ private:
         case Op::soft_cap:
             copy(in, out);
             return soft_cap(step.factor, out);
-        default: // of run()
+        case Op::linear:
+        case Op::attention:
+        case Op::cross: // run() computes these
             return;
         }
     }
@@ -239,39 +240,39 @@ private:
     int rows_;
 };
 
-// A step in a chain of stages, or the end.
+// A step in a chain of programs, or the end.
 class Cursor {
 public:
-    explicit Cursor(std::span<const Stage> stages) : stages_(stages) { enter(); }
+    explicit Cursor(std::span<const LayerRun> runs) : runs_(runs) { enter(); }
 
-    bool done() const { return stages_.empty(); }
-    const Stage& stage() const { return stages_.front(); }
+    bool done() const { return runs_.empty(); }
+    const LayerRun& layer_run() const { return runs_.front(); }
     const Step& step() const { return steps_.front(); }
     void advance() {
         steps_ = steps_.subspan(1);
         if (!steps_.empty()) return;
-        stages_ = stages_.subspan(1);
+        runs_ = runs_.subspan(1);
         enter();
     }
-    std::span<const Step> stage_steps() const { return steps_; } // from this one on
+    std::span<const Step> own_steps() const { return steps_; } // from this one on
     bool operator==(const Cursor& other) const {
-        return stages_.size() == other.stages_.size() && steps_.size() == other.steps_.size();
+        return runs_.size() == other.runs_.size() && steps_.size() == other.steps_.size();
     }
 
 private:
     void enter() {
-        for (; !done(); stages_ = stages_.subspan(1)) {
-            steps_ = stage().steps.of(stage().layer.program);
+        for (; !done(); runs_ = runs_.subspan(1)) {
+            steps_ = layer_run().steps.of(layer_run().layer.program);
             if (!steps_.empty()) return;
         }
     }
 
-    std::span<const Stage> stages_;
-    std::span<const Step> steps_ = {}; // of the first stage
+    std::span<const LayerRun> runs_;
+    std::span<const Step> steps_ = {}; // of the first one
 };
 
-// Whether a step does not divide a row, and may run within a loop. Not with dropout, which starts loops of its own.
-bool whole_rows(Op op, const Dropout& dropout) {
+// Whether a step does not divide a row, and may run within a loop.
+bool whole_rows(Op op) {
     switch (op) {
     case Op::lookup:
     case Op::norm:
@@ -281,9 +282,8 @@ bool whole_rows(Op op, const Dropout& dropout) {
     case Op::activate:
     case Op::gate:
     case Op::scale:
-        return true;
     case Op::add:
-        return dropout.rate == 0;
+        return true;
     default:
         return false;
     }
@@ -307,22 +307,22 @@ void Dropout::operator()(View x, int site) const {
     });
 }
 
-void forward(std::span<const Stage> stages, const PassRows& in, const LayerScratch& scratch, const Dropout& dropout) {
-    const auto of = [&](const Cursor& at) { return Forward(at.stage(), in, scratch, dropout); };
-    Cursor at(stages);
+void forward(std::span<const LayerRun> runs, const PassRows& in, const LayerScratch& scratch, const Dropout& dropout) {
+    const auto of = [&](const Cursor& at) { return Forward(at.layer_run(), in, scratch, dropout); };
+    Cursor at(runs);
     if (at.done()) return;
-    if (row_count(in, at.stage().values) != 1) {
+    if (row_count(in, at.layer_run().values) != 1) {
         for (; !at.done(); at.advance()) of(at).run(at.step());
         return;
     }
-    // Threads hand a single row to each other. The thread that ends a step which divides the row runs the following
-    // steps that do not, which saves hand-overs.
-    const auto whole = [&] { return !at.done() && whole_rows(at.step().op, dropout); };
+    // Each loop over a part of a single row costs time, because threads read what others have written. The thread that
+    // completes a step runs the following steps that do not divide the row.
+    const auto whole = [&] { return !at.done() && whole_rows(at.step().op); };
     for (bool converted = false; !at.done();) {
         const Cursor first = at;
         const bool divides = !whole();
         if (divides) at.advance();
-        const std::span<const Step> next = first.stage_steps().subspan(divides ? 1 : 0);
+        const std::span<const Step> next = first.own_steps().subspan(divides ? 1 : 0);
         const std::size_t joined = divides && first.step().op == Op::linear ? of(first).joins(first.step(), next) : 0;
         for (std::size_t i = 0; i < joined; ++i) at.advance();
         const Cursor second = at;

@@ -120,18 +120,19 @@ struct Steps {
     }
 };
 
-// A program of a stack. values: memory for each of its values, with as many rows as the sequences (see attention()).
-// The first holds the input. Where others of its slot share its memory, they are computed in place.
-struct Stage {
+// A program to run, with its weights. values: memory for each of its values, with as many rows as the sequences (see
+// attention()). The first holds the input. Where others of its slot share its memory, they are computed in place.
+struct LayerRun {
     Layer layer;
     std::span<const View> values;
     Steps steps = {};
 };
-// Runs stages one after the other. The caller sees to it that each finds its input in its first value.
-void forward(std::span<const Stage> stages, const PassRows& in, const LayerScratch& scratch,
+// Runs programs one after the other. The first value of each must be the memory of the last one before it, with as many
+// rows.
+void forward(std::span<const LayerRun> runs, const PassRows& in, const LayerScratch& scratch,
              const Dropout& dropout = {});
-inline void forward(const Stage& stage, const PassRows& in, const LayerScratch& scratch, const Dropout& dropout = {}) {
-    forward(std::span(&stage, 1), in, scratch, dropout);
+inline void forward(const LayerRun& run, const PassRows& in, const LayerScratch& scratch, const Dropout& dropout = {}) {
+    forward(std::span(&run, 1), in, scratch, dropout);
 }
 
 // Computes the keys and values of an encoder's output `encoded` [n, d], and stores them in the layer's place in

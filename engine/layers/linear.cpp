@@ -20,8 +20,6 @@ void add_bias(View bias, View y) {
     for (int i = 0; i < y.rows; ++i) k.add(y.cols, bias.data, y.row(i));
 }
 
-using Then = std::function<void()>;
-
 // Calls body(first, count) for every strip of outputs, and then(). One thread computes an output in a fixed order, so
 // that the bits are the same for any number of threads.
 template <class Body>
@@ -116,7 +114,7 @@ private:
         const auto* const p = quantised_.values ? reinterpret_cast<const char*>(quantised_.values)
                               : pairs_          ? reinterpret_cast<const char*>(pairs_)
                                                 : reinterpret_cast<const char*>(x_.data);
-        const std::ptrdiff_t bytes = quantised_.values ? 3 * x_.cols / 2 : pairs_ ? 2 * x_.cols : 4 * x_.cols;
+        const std::ptrdiff_t bytes = quantised_.values ? 11 * x_.cols / 8 : pairs_ ? 2 * x_.cols : 4 * x_.cols;
         for (std::ptrdiff_t i = 0; i < bytes; i += cache_line) __builtin_prefetch(p + i);
     }
     static PanelProduct float_product(const Kernels& k, WeightType type) {
@@ -234,7 +232,7 @@ int outputs_at_once(int outputs) {
 }
 
 bool has_units(const Linear& w) {
-    constexpr std::uint64_t most_bytes = 3 << 18;
+    constexpr std::uint64_t most_bytes = 768 << 10;
     const auto bands = w.weight.bands();
     return !bands.empty() && w.weight.bytes() <= most_bytes &&
            std::all_of(bands.begin(), bands.end(), [](const auto& band) { return band.first % panel_outputs == 0; });
@@ -249,7 +247,7 @@ void linear_by_units(View x, const Linear& w, RowScratch& scratch, View y, Bf16R
         [&](std::ptrdiff_t i, int slot) {
             const int unit = static_cast<int>(i);
             for (const Range& range : units.outputs(unit)) outputs(range);
-            units.go_on(unit, slot);
+            units.finish(unit, slot);
         },
         Cost::equal, then);
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "core/parallel.h"
 #include "core/tensor.h"
 #include "layers/matrix.h"
 #include "ops/pair_products.h"
 
 #include <array>
-#include <functional>
 #include <optional>
 
 namespace ordo {
@@ -52,13 +52,13 @@ enum class Bf16Rows { rounded, floats };
 //
 // converted: whether scratch holds x already, by convert_rows(). then: called on one thread after y is complete.
 void linear(View x, const Linear& w, RowScratch& scratch, View y, Bf16Rows rows = Bf16Rows::rounded,
-            bool converted = false, const std::function<void()>& then = {});
+            bool converted = false, const Then& then = {});
 // Whether linear() with this matrix rounds or quantises its rows, and that alone.
 bool converts_rows(const Linear& w, Bf16Rows rows);
 void convert_rows(View x, const Linear& w, RowScratch& scratch, Bf16Rows rows);
 
-// Outputs of a product in units: the thread that has computed a unit's outputs goes on with them. Threads then wait
-// for each other once less, and find the outputs in their own cache.
+// Units of a product's outputs. The thread that has computed a unit's outputs calls finish() for it. Threads then wait
+// once less, and find the outputs in their own cache.
 struct Range {
     int first, count;
 };
@@ -66,7 +66,7 @@ class Units {
 public:
     virtual int count() const = 0;
     virtual std::array<Range, 3> outputs(int unit) const = 0; // each from a panel on
-    virtual void go_on(int unit, int slot) const = 0;
+    virtual void finish(int unit, int slot) const = 0;
 
 protected:
     ~Units() = default;
@@ -78,7 +78,7 @@ int outputs_at_once(int outputs);
 bool has_units(const Linear& w);
 // The same as linear(), by units on at most `slots` threads.
 void linear_by_units(View x, const Linear& w, RowScratch& scratch, View y, Bf16Rows rows, bool converted,
-                     const Units& units, int slots, const std::function<void()>& then);
+                     const Units& units, int slots, const Then& then);
 
 struct LinearGradient {
     View weight, bias; // in the shapes of a Linear; no data: none

@@ -71,21 +71,21 @@ Pass::Pass(const Stack& model, std::shared_ptr<const ModelEncodings> encodings, 
                          static_cast<std::size_t>(sizes.rows) * static_cast<std::size_t>(passing));
     if (model.weights.convert_rows()) rows_scratch_ = RowScratch(sizes.rows, widest_input(model));
     experts_ = ExpertScratch(program.layers, sizes.rows);
-    make_stages();
+    make_runs();
 }
 
-void Pass::make_stages() {
-    stages_.clear();
-    stages_.push_back(enter());
-    for (int i = 0; i < model_->program.n_layers(); ++i) stages_.push_back(layer(i));
-    stages_.push_back(stage(model_->program.finish, model_->weights.finish, finish_));
-    stages_.push_back(stage(model_->program.head, model_->weights.head, head_, {0, model_->program.head.logits + 1}));
+void Pass::make_runs() {
+    runs_.clear();
+    runs_.push_back(enter());
+    for (int i = 0; i < model_->program.n_layers(); ++i) runs_.push_back(layer(i));
+    runs_.push_back(outside(model_->program.finish, model_->weights.finish, finish_));
+    runs_.push_back(outside(model_->program.head, model_->weights.head, head_, {0, model_->program.head.logits + 1}));
 }
 
 void Pass::use(std::shared_ptr<const ModelEncodings> encodings) {
     if (encodings == encodings_) return;
     encodings_ = std::move(encodings);
-    make_stages();
+    make_runs();
 }
 
 std::uint64_t Pass::bytes(const Stack& model, const PassSizes& sizes) {
@@ -96,14 +96,14 @@ void Pass::not_finite(const std::string& what) const {
     fail(ErrorCode::model, model_->where, ": ", what, " yields values that are not finite");
 }
 
-Stage Pass::stage(const Program& program, const LayerWeights& weights, std::span<const View> values,
-                  const Steps& steps) const {
+LayerRun Pass::outside(const Program& program, const LayerWeights& weights, std::span<const View> values,
+                       const Steps& steps) const {
     return {Layer::outside(program, weights, *encodings_), values, steps};
 }
-Stage Pass::enter() const {
-    return stage(model_->program.enter, model_->weights.enter, enter_);
+LayerRun Pass::enter() const {
+    return outside(model_->program.enter, model_->weights.enter, enter_);
 }
-Stage Pass::layer(int i, const Watch* watch) const {
+LayerRun Pass::layer(int i, const Watch* watch) const {
     const auto at = static_cast<std::size_t>(i);
     if (watch && !watch->weights && !watch->scores) watch = nullptr;
     return {{model_->program.layer(i), model_->weights.layers[at], encodings_->layer(i), i, watch},
@@ -138,7 +138,7 @@ View Pass::forward(const PassRows& in, const Watch* watch) {
     if (watch)
         watched(in, rows, *watch);
     else
-        run([&] { ordo::forward(std::span(stages_).first(stages_.size() - 2), in, scratch()); });
+        run([&] { ordo::forward(std::span(runs_).first(runs_.size() - 2), in, scratch()); });
     expect_finite(in, rows);
     return rows;
 }
@@ -163,22 +163,22 @@ void Pass::expect_finite(const PassRows& in, View rows) {
     }
 }
 
-void Pass::bring(View rows) {
+void Pass::set_head_input(View rows) {
     finish_.front() = rows;
     if (!head_.empty()) head_.front() = rows_of(finish_.back(), 0, rows.rows);
 }
 
 View Pass::states(View rows) {
-    bring(rows);
-    ordo::forward(stages_[stages_.size() - 2], {}, scratch());
+    set_head_input(rows);
+    ordo::forward(runs_[runs_.size() - 2], {}, scratch());
     const View out = rows_of(finish_.back(), 0, rows.rows);
     if (!all_finite(out)) not_finite("the final norm");
     return out;
 }
 
 View Pass::head(View rows) {
-    bring(rows);
-    run([&] { ordo::forward(std::span(stages_).last(2), {}, scratch()); });
+    set_head_input(rows);
+    run([&] { ordo::forward(std::span(runs_).last(2), {}, scratch()); });
     return logits_of(rows);
 }
 
@@ -188,9 +188,9 @@ View Pass::logits(const PassRows& in, const Watch* watch) {
         return head(rows_of(rows, rows.rows - 1, 1));
     }
     const View rows = begin(in);
-    bring(rows);
-    run([&] { ordo::forward(stages_, in, scratch()); });
-    expect_finite(in, rows);
+    set_head_input(rows);
+    run([&] { ordo::forward(runs_, in, scratch()); });
+    expect_finite(in, rows); // no step after the last layer writes to them
     return logits_of(rows);
 }
 
@@ -198,7 +198,7 @@ View Pass::logits(const PassRows& in, const Watch* watch) {
 View Pass::logits_of(View rows) {
     const View out = rows_of(head_.back(), 0, rows.rows);
     if (!all_finite(out)) not_finite("the head"); // before the cap, which would hide it
-    ordo::forward(stage(model_->program.head, model_->weights.head, head_, {model_->program.head.logits + 1}), {},
+    ordo::forward(outside(model_->program.head, model_->weights.head, head_, {model_->program.head.logits + 1}), {},
                   scratch());
     return out;
 }

@@ -40,16 +40,16 @@ private:
     // Runs body() on a team, or on one thread if that has proved faster.
     template <class Body>
     void run(const Body& body);
-    void make_stages();
+    void make_runs();
     // Called before a pass; ends the previous one. Returns its rows, the output of the last layer.
     View begin(const PassRows& in);
     LayerScratch scratch() { return {&attention_, &rows_scratch_, &experts_}; }
-    Stage stage(const Program& program, const LayerWeights& weights, std::span<const View> values,
-                const Steps& steps = {}) const;
-    Stage enter() const;
-    Stage layer(int i, const Watch* watch = nullptr) const;
+    LayerRun outside(const Program& program, const LayerWeights& weights, std::span<const View> values,
+                     const Steps& steps = {}) const;
+    LayerRun enter() const;
+    LayerRun layer(int i, const Watch* watch = nullptr) const;
     void watched(const PassRows& in, View rows, const Watch& watch);
-    void bring(View rows); // to the final norm and the head
+    void set_head_input(View rows); // to the final norm and the head
     View logits_of(View rows);
     void expect_finite(const PassRows& in, View rows);
     [[noreturn]] void not_finite(const std::string& what) const;
@@ -59,7 +59,7 @@ private:
     std::vector<Buffer<float>> memory_;       // of the views below
     std::vector<View> enter_, finish_, head_; // values of each program: those of a slot share memory
     std::vector<std::vector<View>> layers_;
-    std::vector<Stage> stages_; // all, up to the logits
+    std::vector<LayerRun> runs_; // all, up to the logits
     AttentionScratch attention_;
     RowScratch rows_scratch_;
     ExpertScratch experts_;

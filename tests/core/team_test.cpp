@@ -99,6 +99,24 @@ TEST_F(TeamThreads, WorkAfterALoopSeesAllOfIt) {
     }
 }
 
+// A thread that waits for such work sleeps too, and a late one does not repeat it.
+TEST_F(TeamThreads, WorkAfterALoopMayTakeLong) {
+    set_threads(3);
+    const auto sleeps = detail::waits.sleeps.load();
+    int calls = 0;
+    const std::function<void()> then = [&] {
+        for (int i = 0; i < 60'000 && detail::waits.sleeps == sleeps; ++i) sleep_for(1);
+        ++calls;
+    };
+    team(3, [&] {
+        if (thread_index() == 2) sleep_for(20);
+        parallel_for(
+            3, 1, [](std::ptrdiff_t) {}, then);
+        EXPECT_EQ(calls, 1);
+    });
+    EXPECT_GT(detail::waits.sleeps.load(), sleeps);
+}
+
 // A descheduled thread delays no one: the others do its share and continue.
 TEST_F(TeamThreads, NobodyWaitsForAThreadThatIsLate) {
     set_threads(2);

@@ -233,6 +233,7 @@ std::vector<PlanCase> encoding_cases() {
     std::vector<PlanCase> all;
     for (const EncodingInfo* info : registered_encodings()) {
         all.push_back({std::string(info->name), base(), std::string(info->name)});
+        all.back().blueprint.d_head = 32; // threads go on with heads that fill a panel
         std::replace(all.back().name.begin(), all.back().name.end(), '-', '_');
     }
     return all;
