@@ -69,7 +69,7 @@ public:
         return nullptr;
     }
     void give(std::byte* memory, std::size_t size) {
-        madvise(memory, size, MADV_FREE);
+        if (size >= least_on_huge_pages) madvise(memory, size, MADV_FREE); // smaller ones: at most 16 MB
         Piece piece{memory, size};
         if (const std::unique_lock lock(mutex_, std::try_to_lock); lock) {
             std::swap(piece, pieces_[next_]);
