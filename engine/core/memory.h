@@ -21,8 +21,8 @@ extern const bool any_is_nan;
 void* map_zeros(std::size_t bytes);
 void unmap(void* memory, std::size_t bytes) noexcept;
 // The same with any contents, for memory that one session after the other takes. keep_mapped() keeps the last few
-// pieces for map_any(), so that the system need not clear their pages again. It takes those of half a huge page and more
-// back when it needs memory; touching one of their pages again costs up to 10 us in a virtual machine.
+// pieces for map_any(), so that the system need not clear their pages again. The system takes back pieces from half a
+// huge page on when it needs memory.
 void* map_any(std::size_t bytes);
 void keep_mapped(void* memory, std::size_t bytes) noexcept;
 // The bytes of map_zeros() and map_any() that have not been returned. The heap's own figures do not count them.

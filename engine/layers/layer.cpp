@@ -82,8 +82,8 @@ public:
     // Whether a linear step converts its rows.
     bool converts(const Step& step) const { return converts_rows(linear_of(step), rounding()); }
     void convert(const Step& step) const { convert_rows(value(step.in), linear_of(step), *scratch_.rows, rounding()); }
-    // The number of steps after a linear one that a thread can compute for its own part of the outputs. All of them work
-    // in one memory, as inference has it.
+    // The number of steps after a linear one that a thread can compute for its own part of the outputs. Those up to
+    // attention must share one memory, as in inference.
     std::size_t joins(const Step& product, std::span<const Step> next) const {
         if (next.empty() || !has_units(linear_of(product))) return 0;
         const LayerPlan& plan = layer_.program.plan;

@@ -127,8 +127,8 @@ struct LayerRun {
     std::span<const View> values;
     Steps steps = {};
 };
-// Runs programs one after the other. The first value of each must be the memory of the last one before it, with as many
-// rows.
+// Runs programs one after the other. The first value of each must be the memory of the last value of the program before
+// it, with as many rows.
 void forward(std::span<const LayerRun> runs, const PassRows& in, const LayerScratch& scratch,
              const Dropout& dropout = {});
 inline void forward(const LayerRun& run, const PassRows& in, const LayerScratch& scratch, const Dropout& dropout = {}) {

@@ -68,7 +68,7 @@ std::vector<PlanCase> plans() {
     with("norms_of_heads", [](Blueprint& b) { b.qk_norm = QkNorm::head; });
     with("norms_of_queries_and_keys", [](Blueprint& b) { b.qk_norm = QkNorm::width, b.q_bias = b.k_bias = true; });
     with("norms_after_the_rotation", [](Blueprint& b) { b.qk_norm = QkNorm::rotated; });
-    // Heads that fill a panel of weights: their thread goes on with them.
+    // Heads that fill a panel of weights. A thread computes its heads from the product to the output.
     for (const QkNorm norm : {QkNorm::none, QkNorm::head, QkNorm::width, QkNorm::rotated})
         with("wide_heads_of_norm_" + std::to_string(static_cast<int>(norm)),
              [&](Blueprint& b) { b.d_head = 32, b.qk_norm = norm, b.q_bias = b.k_bias = b.v_bias = true; });
@@ -233,7 +233,7 @@ std::vector<PlanCase> encoding_cases() {
     std::vector<PlanCase> all;
     for (const EncodingInfo* info : registered_encodings()) {
         all.push_back({std::string(info->name), base(), std::string(info->name)});
-        all.back().blueprint.d_head = 32; // threads go on with heads that fill a panel
+        all.back().blueprint.d_head = 32; // heads fill panels of weights
         std::replace(all.back().name.begin(), all.back().name.end(), '-', '_');
     }
     return all;

@@ -38,14 +38,14 @@ public:
 
     // Transposes matrices, so that a vector holds columns and is not summed across.
     void prepare(int slot, std::span<const View> tensors) override {
-        const auto transposed = [](View from) {
-            Tensor to(from.cols, from.rows);
+        const auto transpose = [](View from, Tensor& to) {
+            if (to.rows() == 0) to = Tensor(from.cols, row_distance(from.rows));
             for (int i = 0; i < from.rows; ++i)
                 for (int j = 0; j < from.cols; ++j) to.view().row(j)[i] = from.row(i)[j];
-            return to;
         };
-        prepared_.resize(std::max<std::size_t>(prepared_.size(), slot + 1));
-        prepared_[slot] = {transposed(tensors[1]), transposed(tensors[2])};
+        if (slot >= std::ssize(prepared_)) prepared_.resize(static_cast<std::size_t>(slot) + 1);
+        transpose(tensors[1], prepared_[slot].up);
+        transpose(tensors[2], prepared_[slot].weights);
     }
 
     void observe(View x, int slot, std::span<const View> tensors, const float* before, View state) const override {
@@ -148,7 +148,7 @@ private:
         }
     }
     struct Transposed {
-        Tensor up, weights; // [rank, count], [kernel, count]
+        Tensor up, weights; // [rank, count], [kernel, count], with padded rows
     };
     // conv(up z) of some rows in n columns from c on. u = up z is computed once for each token.
     void convolve(int first, int rows, int c, int n, const Transposed& matrices, const float* before,
