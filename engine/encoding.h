@@ -108,8 +108,8 @@ public:
     virtual void bias_backward(View d_scores, const Tile&, const Gradients&) const;
 
     // OBSERVE: reads x [n, d], the input of a layer's attention, and writes all of state [n, state_floats()], which the
-    // cache keeps with the token. before: the state of the token before the first row, or null at the start of a sequence. A
-    // pass makes one call for each sequence and layer, with all its rows of that sequence in order. With
+    // cache keeps with the token. before: the state of the token before the first row, or null at the start of a
+    // sequence. A pass makes one call for each sequence and layer, with all its rows of that sequence in order. With
     // reads_query_state alone the cache keeps nothing, and before is null.
     virtual void observe(View /*x*/, int /*layer*/, Positions, const float* /*before*/, View /*state*/) const {}
     // Takes a whole sequence, and adds to dx. It may overwrite d_state [n, state_floats()], the gradient of the state.

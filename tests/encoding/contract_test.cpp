@@ -108,8 +108,7 @@ protected:
     std::vector<int> segments_;
 };
 
-// A bidirectional model takes its whole input at once and attends to later tokens. The following tests are for causal
-// models.
+// A bidirectional model takes its whole input at once. The following tests are for causal models.
 class CausalContract : public EncodingContract {};
 
 TEST_P(EncodingContract, AgreesWithTheOracle) {

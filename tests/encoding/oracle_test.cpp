@@ -271,8 +271,7 @@ std::pair<std::vector<double>, std::vector<double>> rescored(const std::string& 
     return {row.row(0), expected};
 }
 
-// Keys after a NaN score equal those of a row without it. CoPE neither computes with the keys before it nor reads
-// outside its table.
+// Keys after a NaN score equal those of a row without it. CoPE skips the keys before it, and stays in its table.
 TEST(Cope, AScoreThatIsNoNumberEndsTheCount) {
     for (const std::size_t keys : {40, 200}) {
         std::vector<float> scores;
