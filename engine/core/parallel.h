@@ -41,7 +41,7 @@ using Then = std::function<void()>;
 
 // Calls body(i) for i in [0, n), each on some thread, and then() on the thread that ends the last of them. Neither may
 // throw. grain: the least number of indices worth a thread. Outside a team, fewer than two grains run on the calling
-// thread. then: for short work, which a loop of its own would make twice as long. With it, n must be positive.
+// thread. then: for short work, because the other threads wait for it. With it, n must be positive.
 template <class Body, class After = detail::Nothing>
 void parallel_for(std::ptrdiff_t n, std::ptrdiff_t grain, const Body& body, const After& then = {}) {
     if (detail::member.team != nullptr) {

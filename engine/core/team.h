@@ -2,7 +2,8 @@
 // Threads that run the same code and share its loops. OpenMP owns the threads, but this file synchronises them.
 // OpenMP's barriers spin for milliseconds; if another program uses one of the processors, the awaited thread does not
 // run meanwhile. Here a loop ends when all of its pieces are done, by whichever threads run, not when every thread has
-// arrived. A waiting thread spins for microseconds only, then yields its processor, then sleeps.
+// arrived. Only a piece that a thread has begun, and the work after a loop, wait for it. A waiting thread spins for
+// microseconds only, then yields its processor, then sleeps.
 #pragma once
 
 #include "core/timer.h"

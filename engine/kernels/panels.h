@@ -126,7 +126,7 @@ template <class Panel>
 void panel_product(int rows, int outputs, int k, const std::byte* w, std::ptrdiff_t panel_bytes, const float* x,
                    std::ptrdiff_t ldx, float* y, std::ptrdiff_t ldy) {
     int at = 0;
-    // A row alone takes two panels at once: the additions of one would wait for each other. Floats wait for memory, and
+    // A row alone takes two panels at once: the additions of one would wait for each other. f32 waits for memory, and
     // more than four vectors do not fit the registers.
     if constexpr (Panel::bytes == 64 * Panel::depth && panel_vectors <= 4)
         for (; rows == 1 && outputs - at > panel_outputs; at += 2 * panel_outputs, w += 2 * panel_bytes)
