@@ -56,6 +56,7 @@ public:
         });
         add_up(heads(), before, state);
     }
+    bool observes_in_loops() const override { return true; }
     // d_state of a pair's high part is the gradient of c. The low part is the rounding error of the high part, and has
     // no gradient.
     //   d ln f_t = sum over s >= t of d c_s;  d z_t = d ln f_t (1 - f_t),  z = w . x + b

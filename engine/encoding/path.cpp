@@ -72,6 +72,7 @@ public:
             }
         });
     }
+    bool observes_in_loops() const override { return true; }
     // With y = silu(z) and w = y / n:  dy = (dw - w (w . dw)) / n,  dz = dy silu'(z). The gradients of z, then of u,
     // take the place of w's, and those of D x the place of the first D x.
     void observe_backward(View d_state, View x, int layer, Positions, View state, View dx,

@@ -54,6 +54,7 @@ public:
     void observe(View x, int layer, Positions, const float*, View state) const override {
         project(x, tensor(slot(layer), 0), state);
     }
+    bool observes_in_loops() const override { return true; }
     void observe_backward(View d_state, View x, int layer, Positions, View, View dx,
                           const Gradients& grads) const override {
         projection_backward(d_state, 1, x, tensor(slot(layer), 0), grads.tensors[0], dx);

@@ -63,6 +63,7 @@ public:
     void observe(View x, int layer, Positions, const float* before, View state) const override {
         source_->observe(x, slot(layer), tensors_of(slot(layer)), before, state);
     }
+    bool observes_in_loops() const override { return true; }
     void observe_backward(View d_state, View x, int layer, Positions, View state, View dx,
                           const Gradients& grads) const override {
         source_->observe_backward(d_state, x, tensors_of(slot(layer)), state, dx, grads.tensors);
@@ -77,7 +78,7 @@ public:
             for (int h = 0; h < rows.n_heads; ++h) {
                 const float *y = x.row(i) + 2 * h * n, *dy = dx.row(i) + 2 * h * n;
                 float* const d_turns = grads.state.row(i) + state_at(rows, h);
-                for (int k = 0; k < n; ++k) d_turns[stride() * k] += whole_turn * (dy[n + k] * y[k] - dy[k] * y[n + k]);
+                for (int k = 0; k < n; ++k) d_turns[k] += whole_turn * (dy[n + k] * y[k] - dy[k] * y[n + k]);
             }
         });
         turn(dx, rows, -1);
@@ -96,10 +97,9 @@ public:
 
 private:
     int pairs() const { return dims().d_head / 2; }
-    int stride() const { return kind_ == Kind::repo ? 1 : 2; } // of a head's fractions in the state
     int state_at(const HeadRows& rows, int h) const {
         const int head = rows.first_head + h;
-        return stride() * pairs() * (rows.role == Role::query ? this->group(head) : head);
+        return pairs() * (rows.role == Role::query ? this->group(head) : head);
     }
     void turn(View x, const HeadRows& rows, float direction) const {
         const int n = pairs(), some = std::max(1, at_once / n), width = std::min(n, at_once); // heads, and their pairs
@@ -110,8 +110,8 @@ private:
                 for (int first = 0; first < n; first += width) {
                     const int heads = std::min(some, rows.n_heads - head), count = std::min(width, n - first);
                     for (int h = 0; h < heads; ++h) {
-                        const float* const turns = rows.state.row(i) + state_at(rows, head + h) + stride() * first;
-                        for (int k = 0; k < count; ++k) angles[h * width + k] = whole_turn * turns[stride() * k];
+                        const float* const turns = rows.state.row(i) + state_at(rows, head + h) + first;
+                        for (int k = 0; k < count; ++k) angles[h * width + k] = whole_turn * turns[k];
                     }
                     kernels().cos_sin((heads - 1) * width + count, angles, cos, sin);
                     for (int h = 0; h < heads; ++h) {

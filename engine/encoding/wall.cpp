@@ -45,6 +45,7 @@ public:
             kernels().sigmoid(columns(), row, row);
         });
     }
+    bool observes_in_loops() const override { return true; }
     // With s = 1 - f = sigmoid(-z):  d z = -d s s (1 - s)
     void observe_backward(View d_state, View x, int layer, Positions, View state, View dx,
                           const Gradients& grads) const override {

@@ -232,20 +232,31 @@ void decode(const AttentionLayer& layer, std::span<const Part> parts, View qkv, 
         Cost::equal, then);
 }
 
-// Running sums need the tokens in order, so each sequence has one thread. states: of all rows, or no data if the cache
-// keeps them.
+// Running sums need the tokens in order, so threads share the loops of one sequence, or each takes whole sequences.
+// states: of all rows, or no data if the cache keeps them.
 void observe(const AttentionLayer& layer, std::span<const Part> parts, View normed, View states) {
-    parallel_for(static_cast<std::ptrdiff_t>(parts.size()), 1, [&](std::ptrdiff_t i) {
+    const auto kept = [&](const Part& part) { return part.cache->state(layer.index, part.first, part.rows); };
+    const auto own = [&](std::ptrdiff_t i) {
         const Part& part = parts[i];
-        const int top = static_cast<int>(i) * part.rows;
+        const View rows = rows_of(normed, static_cast<int>(i) * part.rows, part.rows);
         const View before = part.first == 0 ? View{} : part.cache->state(layer.index, part.first - 1, 1);
-        const View kept = part.cache->state(layer.index, part.first, part.rows);
-        const View own = states.data ? rows_of(states, top, part.rows) : kept;
-        layer.encodings.observe(rows_of(normed, top, part.rows), part.cache->positions(part.first, part.rows),
-                                before.data, own);
-        if (!states.data) return;
-        for (int row = 0; row < part.rows; ++row)
-            std::copy_n(own.row(row), layer.encodings.observed_floats(), kept.row(row));
+        layer.encodings.observe(rows, part.cache->positions(part.first, part.rows), before.data,
+                                states.data ? rows_of(states, static_cast<int>(i) * part.rows, part.rows) : kept(part));
+    };
+    const auto keep = [&](std::ptrdiff_t row) {
+        const Part& part = parts[row / parts[0].rows];
+        std::copy_n(states.row(static_cast<int>(row)), layer.encodings.observed_floats(),
+                    kept(part).row(static_cast<int>(row) % part.rows));
+    };
+    constexpr int least = 32; // rows; fewer are not worth the loops
+    if (parts.size() == 1 && parts[0].rows >= least && layer.encodings.observes_in_loops()) {
+        own(0);
+        if (states.data) parallel_for(states.rows, least, keep);
+        return;
+    }
+    parallel_for(static_cast<std::ptrdiff_t>(parts.size()), 1, [&](std::ptrdiff_t i) {
+        own(i);
+        for (int row = 0; states.data && row < parts[i].rows; ++row) keep(i * parts[i].rows + row);
     });
 }
 

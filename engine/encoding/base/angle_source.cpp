@@ -3,7 +3,6 @@
 
 #include "core/parallel.h"
 #include "core/tensor.h"
-#include "encoding/base/float_pair.h"
 #include "encoding/base/projection.h"
 #include "kernels/kernels.h"
 
@@ -15,7 +14,7 @@
 namespace ordo {
 namespace {
 
-constexpr int rows_at_once = 32, columns_at_once = 32;
+constexpr int rows_at_once = 32, columns_at_once = 32, summed_at_once = 16;
 constexpr int most_kernel = 64; // of arrays on the stack
 constexpr int most_rank = 1024; // of an array on the stack
 
@@ -49,26 +48,23 @@ public:
     }
 
     void observe(View x, int slot, std::span<const View> tensors, const float* before, View state) const override {
-        const auto blocks = [&](const auto& use) {
-            parallel_for((x.rows + rows_at_once - 1) / rows_at_once, 1, [&](std::ptrdiff_t block) {
-                const int first = static_cast<int>(block) * rows_at_once;
-                use(first, std::min(rows_at_once, x.rows - first));
-            });
-        };
-        blocks([&](int first, int rows) { reduce(rows_of(x, first, rows), tensors[0], rows_of(state, first, rows)); });
-        blocks([&](int first, int rows) {
-            for (int c = 0; c < count(); c += columns_at_once)
-                convolve(first, rows, c, std::min(columns_at_once, count() - c), prepared_[slot], before, state);
-            for (int t = first; t < first + rows; ++t)
-                for (int age = 1; age < history(); ++age) {
-                    float* to = state.row(t) + z_at() + age * rank_;
-                    if (const float* z = z_of(t - age, before, state))
-                        std::copy_n(z, rank_, to);
-                    else
-                        std::fill_n(to, rank_, 0.0f);
-                }
+        const int blocks = (x.rows + rows_at_once - 1) / rows_at_once;
+        const auto rows_from = [&](int first) { return std::min(rows_at_once, x.rows - first); };
+        parallel_for(blocks, 1, [&](std::ptrdiff_t block) {
+            const int first = static_cast<int>(block) * rows_at_once, rows = rows_from(first);
+            reduce(rows_of(x, first, rows), tensors[0], rows_of(state, first, rows));
         });
-        add_turns(before, state);
+        // A strip of columns of all rows, whose sums run over the tokens, or a block of rows.
+        const int width = count() < columns_at_once * thread_count() ? summed_at_once : columns_at_once;
+        const int strips = (count() + width - 1) / width;
+        parallel_for_dynamic(strips + blocks, [&](std::ptrdiff_t i) {
+            const int task = static_cast<int>(i), c = task * width;
+            if (task >= strips)
+                return remember((task - strips) * rows_at_once, rows_from((task - strips) * rows_at_once), before,
+                                state);
+            for (int first = 0; first < x.rows; first += rows_at_once)
+                convolve(first, rows_from(first), c, std::min(width, count() - c), prepared_[slot], before, state);
+        });
     }
 
     void observe_backward(View d_state, View x, std::span<const View> tensors, View state, View dx,
@@ -150,7 +146,18 @@ private:
     struct Transposed {
         Tensor up, weights; // [rank, count], [kernel, count], with padded rows
     };
-    // conv(up z) of some rows in n columns from c on. u = up z is computed once for each token.
+    // Copies z of earlier tokens to the states of some rows.
+    void remember(int first, int rows, const float* before, View state) const {
+        for (int t = first; t < first + rows; ++t)
+            for (int age = 1; age < history(); ++age) {
+                float* to = state.row(t) + z_at() + age * rank_;
+                if (const float* z = z_of(t - age, before, state))
+                    std::copy_n(z, rank_, to);
+                else
+                    std::fill_n(to, rank_, 0.0f);
+            }
+    }
+    // The sums of conv(up z) of some rows in n columns from c on. u = up z is computed once for each token.
     void convolve(int first, int rows, int c, int n, const Transposed& matrices, const float* before,
                   View state) const {
         float u[rows_at_once + most_kernel - 1][columns_at_once];
@@ -162,14 +169,12 @@ private:
         };
         if (before && earliest < own) multiply(own - earliest, z_of(earliest, before, state), -rank_, u[0]);
         multiply(first + rows - own, state.row(own) + z_at(), state.stride, u[own - earliest]);
-        float f[rows_at_once][columns_at_once]; // the sums over tokens have more bits
+        float f[rows_at_once][columns_at_once];
         std::fill_n(f[0], rows * columns_at_once, 0.0f);
         kernels().convolve(rows, n, kernel_, matrices.weights.data() + c, matrices.weights.cols(), u[0],
                            columns_at_once, f[0], columns_at_once);
-        for (int t = 0; t < rows; ++t) {
-            float* pairs = state.row(first + t) + 2 * c;
-            for (int i = 0; i < n; ++i) pairs[2 * i] = f[t][i], pairs[2 * i + 1] = 0;
-        }
+        add_turns(c, n, first == 0 ? before : state.row(first - 1), rows_of(state, first, rows),
+                  [&](int t, int i) { return static_cast<double>(f[t][i]); });
     }
 
     int rank_, kernel_;
@@ -189,10 +194,18 @@ public:
             for (int g = 0; g < sizes_.groups; ++g) {
                 const double f = frequency(product(tensors[0], g, x.row(t)));
                 double power = 1;
-                for (int k = 0; k < pairs(); ++k, power *= f) split_pair(power, state.row(t) + 2 * (g * pairs() + k));
+                float* const high = state.row(t) + g * pairs();
+                for (int k = 0; k < pairs(); ++k, power *= f) {
+                    high[k] = static_cast<float>(power);
+                    high[count() + k] = static_cast<float>(power - static_cast<double>(high[k]));
+                }
             }
         });
-        add_turns(before, state);
+        parallel_for((count() + summed_at_once - 1) / summed_at_once, std::max(1, 128 / x.rows), [&](std::ptrdiff_t i) {
+            const int c = static_cast<int>(i) * summed_at_once;
+            add_turns(c, std::min(summed_at_once, count() - c), before, state,
+                      [&](int t, int column) { return number_at(state.row(t) + c + column); });
+        });
     }
     // With f = 1 / (1 + softplus(a)):  df/da = -f^2 sigmoid(a),  d f^k / df = k f^(k-1).
     void observe_backward(View d_state, View x, std::span<const View> tensors, View, View dx,
@@ -287,9 +300,27 @@ AngleSource::AngleSource(AngleSizes sizes) : sizes_(std::move(sizes)) {
     for (int i = 0; i < count(); ++i) turns_.push_back(sizes_.factors[i % pairs()] * 0.5 * std::numbers::inv_pi);
 }
 
-void AngleSource::add_turns(const float* before, View state) const {
-    add_up(count(), before, state,
-           [turns = turns_.data()](int c, double sum, double number) { return part_of_turn(sum + turns[c] * number); });
+template <class Number>
+void AngleSource::add_turns(int c, int n, const float* before, View state, const Number& number) const {
+    const auto add = [&]<int columns>(int at) {
+        const double* const turns = turns_.data() + c + at;
+        double sums[columns] = {}; // in registers
+        for (int i = 0; before && i < columns; ++i) sums[i] = number_at(before + c + at + i);
+        for (int t = 0; t < state.rows; ++t) {
+            float high[columns], low[columns];
+            for (int i = 0; i < columns; ++i) {
+                const double sum = part_of_turn(sums[i] + turns[i] * number(t, at + i));
+                high[i] = static_cast<float>(sum);
+                low[i] = static_cast<float>(sum - static_cast<double>(high[i]));
+                sums[i] = static_cast<double>(high[i]) + static_cast<double>(low[i]);
+            }
+            std::copy_n(high, columns, state.row(t) + c + at);
+            std::copy_n(low, columns, state.row(t) + count() + c + at);
+        }
+    };
+    int at = 0;
+    for (; at + summed_at_once <= n; at += summed_at_once) add.template operator()<summed_at_once>(at);
+    for (; at < n; ++at) add.template operator()<1>(at);
 }
 
 Tensor AngleSource::add_turns_backward(View d_state) const {
@@ -297,7 +328,7 @@ Tensor AngleSource::add_turns_backward(View d_state) const {
     parallel_for(count(), std::max(1, 1024 / std::max(1, d_state.rows)), [&](std::ptrdiff_t c) {
         double sum = 0;
         for (int t = d_state.rows - 1; t >= 0; --t) {
-            sum += static_cast<double>(d_state.row(t)[2 * c]);
+            sum += static_cast<double>(d_state.row(t)[c]);
             df.view().row(t)[c] = static_cast<float>(turns_[c] * sum);
         }
     });

@@ -24,8 +24,8 @@ public:
     virtual ~AngleSource() = default;
 
     virtual std::vector<TensorSpec> tensors() const = 0; // per layer
-    // Of a token: first the fraction of a turn, from about -1/2 to 1/2, for each group and pair. If it belongs to a sum
-    // over tokens, it is a pair of float_pair.h, whose first float is read and has the gradient.
+    // Of a token: first the fraction of a turn, from about -1/2 to 1/2, for each group and pair. If these are sums over
+    // tokens, the floats that the sums have beyond them follow in the same order.
     virtual int state_floats() const { return 2 * count(); }
     // As Encoding::prepare(), for the tensors of each slot in turn.
     virtual void prepare(int /*slot*/, std::span<const View> /*tensors*/) {}
@@ -42,7 +42,14 @@ protected:
     }
     int pairs() const { return static_cast<int>(sizes_.factors.size()); }
     int count() const { return sizes_.groups * pairs(); }
-    void add_turns(const float* before, View state) const;
+    // A number in two floats, count() apart: all bits of a double but the last 5.
+    double number_at(const float* high) const {
+        return static_cast<double>(*high) + static_cast<double>(high[count()]);
+    }
+    // Adds up number(t, i) times the turns of a number 1, in n columns of the state from c on. before: as in observe().
+    // One call and many calls give a sequence the same bits.
+    template <class Number>
+    void add_turns(int c, int n, const float* before, View state, const Number& number) const;
     Tensor add_turns_backward(View d_state) const; // [n, count]: the gradients of the summands
 
     AngleSizes sizes_;

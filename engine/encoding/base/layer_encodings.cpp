@@ -142,10 +142,9 @@ void LayerEncodings::bias(View scores, const Tile& tile) const {
     each(moment_bias, [&](const Item& item) { item.encoding->bias(scores, Shown(*this, item, tile)); });
 }
 
-bool LayerEncodings::rescores_tiles() const {
-    return std::all_of(items_.begin(), items_.end(), [](const Item& item) {
-        return !(item.moments & moment_rescore) || item.encoding->rescores_tiles();
-    });
+bool LayerEncodings::all_that_act(Moment moment, bool (Encoding::*can)() const) const {
+    return std::all_of(items_.begin(), items_.end(),
+                       [&](const Item& item) { return !(item.moments & moment) || (item.encoding->*can)(); });
 }
 
 bool LayerEncodings::passes_rescored() const {

@@ -43,6 +43,7 @@ public:
     bool empty() const { return items_.empty(); }
 
     void observe(View x, Positions positions, const float* before, View state) const;
+    bool observes_in_loops() const { return all_that_act(moment_observe, &Encoding::observes_in_loops); }
     // SHIFT, by one encoding after the other. x [n, cols]: some rows of a sequence. states [before + n, kept_floats()]:
     // of rows before them, and of them. All rows of the sequence have to be kept before any is shifted.
     int count() const { return static_cast<int>(items_.size()); }
@@ -54,7 +55,7 @@ public:
     bool can_move_keys() const;
     void move_keys(View keys, const HeadRows& rows, int by) const;
     void bias(View scores, const Tile& tile) const;
-    bool rescores_tiles() const;  // all encodings that rescore
+    bool rescores_tiles() const { return all_that_act(moment_rescore, &Encoding::rescores_tiles); }
     bool passes_rescored() const; // whether an encoding has both RESCORE and SINK
     void rescore(View scores, const Tile& tile) const;
     void mix(View out, View weights, const Tile& tile) const;
@@ -106,6 +107,7 @@ private:
         for (const Item& item : items_)
             if (item.moments & moment) MomentTimer::call(timer_, moment, [&] { call(item); });
     }
+    bool all_that_act(Moment moment, bool (Encoding::*can)() const) const;
     static Gradients shown(const Item& item, const Gradients& gradient, std::span<const View> tensors);
 
     std::vector<Item> items_;
