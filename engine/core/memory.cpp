@@ -69,7 +69,7 @@ public:
         return nullptr;
     }
     void give(std::byte* memory, std::size_t size) {
-        // The next write to a page costs a fault, some 10 us in a virtual machine. Smaller pieces hold 16 MB at most.
+        // The next write to a page costs a fault, some 10 us in a virtual machine. Smaller pieces hold 32 MB at most.
         if (size >= least_on_huge_pages) madvise(memory, size, MADV_FREE);
         Piece piece{memory, size};
         if (const std::unique_lock lock(mutex_, std::try_to_lock); lock) {
@@ -88,7 +88,7 @@ private:
         std::size_t size = 0;
     };
     std::mutex mutex_;
-    std::array<Piece, 16> pieces_; // most pairs of sessions have fewer
+    std::array<Piece, 32> pieces_; // pairs of sessions have fewer
     std::size_t next_ = 0;
 };
 constinit Kept kept;
