@@ -112,8 +112,8 @@ public:
     // sequence. A pass makes one call for each sequence and layer, with all its rows of that sequence in order. With
     // reads_query_state alone the cache keeps nothing, and before is null.
     virtual void observe(View /*x*/, int /*layer*/, Positions, const float* /*before*/, View /*state*/) const {}
-    // True if observe() writes shared memory in loops of core/parallel.h alone. For the rows of a single sequence, each
-    // thread then calls observe(), and the threads share its loops.
+    // True if observe() reads and writes the state in loops of core/parallel.h alone, the same loops on every thread.
+    // In a pass of 32 rows or more of one sequence, each thread then calls observe(), and they share its loops.
     virtual bool observes_in_loops() const { return false; }
     // Takes a whole sequence, and adds to dx. It may overwrite d_state [n, state_floats()], the gradient of the state.
     virtual void observe_backward(View d_state, View x, int layer, Positions, View state, View dx,

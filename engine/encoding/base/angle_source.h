@@ -24,8 +24,8 @@ public:
     virtual ~AngleSource() = default;
 
     virtual std::vector<TensorSpec> tensors() const = 0; // per layer
-    // Of a token: first the fraction of a turn, from about -1/2 to 1/2, for each group and pair. If these are sums over
-    // tokens, the floats that the sums have beyond them follow in the same order.
+    // Of a token: first the fraction of a turn, from about -1/2 to 1/2, for each group and pair. If a fraction is a sum
+    // over tokens, the remainder of the double follows in a second float, count() further.
     virtual int state_floats() const { return 2 * count(); }
     // As Encoding::prepare(), for the tensors of each slot in turn.
     virtual void prepare(int /*slot*/, std::span<const View> /*tensors*/) {}
