@@ -46,17 +46,17 @@ void hold_standard_streams() {
 }
 
 // Loading a model fills megabytes of heap: the header of the file, the tables of the tokenizer. In a virtual machine,
-// the first write to a page took 12 us, and the first write to a huge page 110 (Zen 5). So 16 MB of the heap are on
-// huge pages, and the heap holds and keeps blocks that the C library would map and unmap.
+// the first write to a page took 12 us, and the first write to a huge page 110 (Zen 5). So 8 MB of the heap are on
+// huge pages, and blocks below 2 MB come from the heap.
 void use_huge_pages() {
 #if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) &&                           \
     !defined(ORDO_INTERNAL_GEMM)
     constexpr std::size_t huge_page = std::size_t{2} << 20, header = 64;
     constexpr int megabyte = 1 << 20, default_pad = 128 << 10;
-    static void* volatile place;                // of small pages: never written, and not left out by a compiler
-    ::mallopt(M_MMAP_THRESHOLD, 32 * megabyte); // the largest that glibc takes
+    static void* volatile place;               // of small pages: never written, and not left out by a compiler
+    ::mallopt(M_MMAP_THRESHOLD, 2 * megabyte); // larger blocks are returned when they are freed
     ::mallopt(M_TRIM_THRESHOLD, 64 * megabyte);
-    ::mallopt(M_TOP_PAD, 16 * megabyte);
+    ::mallopt(M_TOP_PAD, 8 * megabyte);
     const auto page_of_end = [] { return reinterpret_cast<std::uintptr_t>(::sbrk(0)) / huge_page * huge_page; };
     const std::uintptr_t first = page_of_end() + huge_page;
     place = std::malloc(first - reinterpret_cast<std::uintptr_t>(::sbrk(0)) + ::mallinfo2().keepcost - header);
