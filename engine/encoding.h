@@ -109,8 +109,8 @@ public:
 
     // OBSERVE: reads x [n, d], the input of a layer's attention, and writes all of state [n, state_floats()], which the
     // cache keeps with the token. before: the state of the token before the first row, or null at the start of a
-    // sequence. A pass makes one call for each sequence and layer, with all its rows of that sequence in order. With
-    // reads_query_state alone the cache keeps nothing, and before is null.
+    // sequence. A pass calls it for each sequence and layer, with all its rows of that sequence in order: once, or on
+    // each thread (below). With reads_query_state alone the cache keeps nothing, and before is null.
     virtual void observe(View /*x*/, int /*layer*/, Positions, const float* /*before*/, View /*state*/) const {}
     // True if observe() reads and writes the state in loops of core/parallel.h alone, the same loops on every thread.
     // In a pass of 32 rows or more of one sequence, each thread then calls observe(), and they share its loops.

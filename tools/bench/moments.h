@@ -8,8 +8,9 @@
 namespace ordo::bench {
 
 // Adds up the time of the encodings' calls by moment. If the threads of a team make calls in parallel, each call counts
-// as a fraction of the team, so that sums are elapsed time. Reading the clock takes as long as a short call. The
-// constructor measures that time with empty calls, and sums exclude it.
+// as a fraction of the team. Sums are then the mean over its threads: elapsed time if all of them make calls, and less
+// for OBSERVE of a single token, a call of one thread. Reading the clock takes as long as a short call. The constructor
+// measures that time with empty calls, and sums exclude it.
 class MomentClock final : public MomentTimer {
 public:
     MomentClock(); // for the current number of threads
